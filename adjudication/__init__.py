@@ -1,0 +1,1 @@
+"""Adjudication: disputes, the masked view, decisions, reference standards."""

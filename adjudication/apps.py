@@ -1,0 +1,7 @@
+"""App configuration."""
+
+from django.apps import AppConfig
+
+
+class AdjudicationConfig(AppConfig):
+    name = "adjudication"

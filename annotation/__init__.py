@@ -1,0 +1,1 @@
+"""Annotation: studies, questions, traces, imports; the human arm."""

@@ -1,0 +1,18 @@
+"""Models of studies and of the labels put on their traces."""
+
+from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation
+from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
+
+__all__ = [
+    "Draft",
+    "GuidelineVersion",
+    "KeyReport",
+    "Label",
+    "Membership",
+    "Question",
+    "ReferenceAnswer",
+    "Reservation",
+    "Role",
+    "Study",
+    "Trace",
+]

@@ -1,0 +1,5 @@
+"""Composition of the apps: settings, URLs, the Celery application."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

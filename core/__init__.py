@@ -1,0 +1,1 @@
+"""Core: people and roles, access gates, the audit trail, mathematical text."""

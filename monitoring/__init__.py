@@ -1,0 +1,1 @@
+"""Monitoring: monitors, conditions, batches, the engine, the report."""

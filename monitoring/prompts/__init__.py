@@ -1,0 +1,1 @@
+"""Prompts: versioned files, and the rendering that fills them. Nothing here ever sees a label."""

@@ -1,0 +1,1 @@
+"""Statistics on arrays: bootstrap, detection, localisation, agreement: numpy only."""

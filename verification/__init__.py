@@ -1,0 +1,1 @@
+"""Verification: layered checks: rules, answer keys, certificates."""

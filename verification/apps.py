@@ -1,0 +1,7 @@
+"""App configuration."""
+
+from django.apps import AppConfig
+
+
+class VerificationConfig(AppConfig):
+    name = "verification"
