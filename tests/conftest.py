@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.backends.sqlite3 import base as sqlite
 
 from annotation.models import Role, Study
 from core.models import User
