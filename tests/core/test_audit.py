@@ -42,6 +42,7 @@ def test_verification_names_an_entry_changed_behind_the_guard() -> None:
     _three()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute("ALTER TABLE core_auditentry DISABLE TRIGGER USER")
         else:
             cursor.execute("DROP TRIGGER core_auditentry_final_no_update")
