@@ -1,0 +1,44 @@
+"""What our commands share: exit status 1 with a plain sentence on failure, 2 on bad usage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from core.errors import UserError
+
+
+class FalsestepCommand(BaseCommand):
+    """A command whose domain errors become `error: ...` on stderr and exit status 1."""
+
+    requires_system_checks = "__all__"
+
+    def run(self, **options: Any) -> None:
+        """Do the work; raise UserError for what the caller can mend."""
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self.run(**options)
+        except UserError as error:
+            raise CommandError(f"error: {error}", returncode=1) from error
+
+    def say(self, text: str = "") -> None:
+        """Write one line to standard output."""
+        self.stdout.write(text)
+
+    def write_json(self, path: str | None, content: Any) -> None:
+        """Write `content` to `path` (`-` is standard output); numbers unrounded, NaN refused."""
+        if not path:
+            return
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        if path == "-":
+            self.stdout.write(text)
+            return
+        try:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{path} cannot be written: {error.strerror}") from error
