@@ -2,6 +2,9 @@
 
 from django.urls import include, path
 
+from core.health import healthz
+
 urlpatterns = [
+    path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
 ]
