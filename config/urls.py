@@ -4,4 +4,5 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("core.urls")),
+    path("", include("annotation.urls")),
 ]
