@@ -7,4 +7,5 @@ from core.health import healthz
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
+    path("", include("annotation.urls")),
 ]
