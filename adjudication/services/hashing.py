@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -52,7 +53,7 @@ def standard_sha256(rows: Iterable[StandardRow], guideline_version: int | None) 
     Raises ValueError when two rows are of the same trace.
     """
     ordered = sorted(rows, key=lambda row: row.key)
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in itertools.pairwise(ordered):
         if one.key == other.key:
             raise ValueError(f"two rows for {one.question_id}/{one.response_label}")
     digest = hashlib.sha256()
