@@ -160,7 +160,6 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder at each start
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
