@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
+    "config",
     "core",
     "annotation",
     "verification",
