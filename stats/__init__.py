@@ -1,8 +1,8 @@
 """Statistics of monitors against a reference standard: arrays in, numbers out, numpy alone.
 
-`Reference.from_rows` and `Verdicts.from_columns` lay out the data, `Panel` holds them, `report` computes every
-section; the functions behind the sections take a `Resample` and give arrays of 1 + B rows: the point first,
-then one row per resample.
+`Reference.from_rows` and `Verdicts.from_columns` lay out the data, `Panel` holds them, `build_report`
+computes every section. The functions behind the sections take a `Resample` and give arrays of 1 + B rows:
+the point first, then one row per resample.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from stats.agreement import (
     percent_agreement,
 )
 from stats.bootstrap import Resample, interval
-from stats.detection import bounds, detection, oracle
+from stats.detection import bounds, detect, oracle
 from stats.ladder import common_subset, contrast
 from stats.lengths import mann_whitney
-from stats.localisation import localisation
+from stats.localisation import localise
 from stats.panel import Panel, Reference, TraceRow, Verdicts
-from stats.report import Options, report
+from stats.report import Options, build_report
 from stats.revision import transitions
 
 __all__ = [
@@ -38,19 +38,19 @@ __all__ = [
     "Verdicts",
     "arm_agreement",
     "bounds",
+    "build_report",
     "code_version",
     "cohen_kappa",
     "common_subset",
     "contrast",
-    "detection",
+    "detect",
     "gwet_ac1",
     "interval",
     "krippendorff_alpha",
-    "localisation",
+    "localise",
     "mann_whitney",
     "oracle",
     "percent_agreement",
-    "report",
     "transitions",
 ]
 

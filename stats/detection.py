@@ -32,7 +32,7 @@ class Detection:
     auc: Floats
 
 
-def detection(reference: Reference, verdicts: Verdicts, resample: Resample) -> Detection:
+def detect(reference: Reference, verdicts: Verdicts, resample: Resample) -> Detection:
     """Compute the detection metrics of each monitor on its own valid verdicts.
 
     Flags count as the data say, with or without a step. AUC scores a trace by the monitor's confidence that

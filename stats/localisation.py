@@ -60,7 +60,7 @@ def chance_weights(reference: Reference, tolerance: int) -> Floats:
     return np.where(reference.has_error, ratio(width, n), 0.0)
 
 
-def localisation(reference: Reference, verdicts: Verdicts, resample: Resample) -> Localisation:
+def localise(reference: Reference, verdicts: Verdicts, resample: Resample) -> Localisation:
     """Compute L0 (exact), L1 (within one step), chance, and the split early / exact / late / missed.
 
     `L0_valid_only` leaves failed verdicts out of the denominator, as the published intervals do.

@@ -10,10 +10,10 @@ from stats.panel import Panel
 from stats.report import certificates, judging, ladder, standard
 from stats.report.options import CONVENTIONS, OWN, PUBLISHED, Options
 
-__all__ = ["CONVENTIONS", "OWN", "PUBLISHED", "Options", "report"]
+__all__ = ["CONVENTIONS", "OWN", "PUBLISHED", "Options", "build_report"]
 
 
-def report(
+def build_report(
     panel: Panel, options: Options | None = None, *, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """Compute every section that the panel has data for; `progress` is told each section's name first.

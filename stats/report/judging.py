@@ -8,8 +8,8 @@ import numpy as np
 
 from stats import detection as detecting
 from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined
-from stats.document import NO_MONITOR, put, put_interval
-from stats.localisation import PLACES, Localisation, localisation
+from stats.document import NO_MONITOR, put, put_interval, put_value
+from stats.localisation import PLACES, Localisation, localise
 from stats.panel import Floats, Panel, Verdicts
 from stats.report.options import PUBLISHED, Options
 
@@ -38,7 +38,7 @@ def detection_section(panel: Panel, resample: Resample) -> dict[str, Any] | None
 
 
 def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resample) -> dict[str, Any]:
-    found = detecting.detection(panel.reference, verdicts, resample)
+    found = detecting.detect(panel.reference, verdicts, resample)
     passes = detecting.bounds(panel.reference, verdicts, failures_flag=False)
     flags = detecting.bounds(panel.reference, verdicts, failures_flag=True)
     monitors: dict[str, Any] = {}
@@ -48,17 +48,14 @@ def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resam
         rates["auc"] = np.full_like(found.auc, np.nan)
     for m, monitor in enumerate(found.monitors):
         row: dict[str, Any] = {"n": int(found.n[m]), "failures": int(found.failures[m])}
-        reasons = RATES | ({"auc": DEGENERATE} if found.degenerate[m] else {}) | not_under_step
+        reasons = RATES | ({"auc": DEGENERATE} if found.degenerate[m] and found.n[m] else {}) | not_under_step
         for name, reason in reasons.items():
             put(row, name, rates[name][:, m], reason)
         row["auc_degenerate"] = bool(found.degenerate[m])
         if found.failures[m]:
             row["bounds"] = {
-                side: {
-                    name: _number(getattr(values, name)[m])
-                    for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy")
-                }
-                for side, values in (("failures_as_passes", passes), ("failures_as_flags", flags))
+                "failures_as_passes": _bounds(passes, m),
+                "failures_as_flags": _bounds(flags, m),
             }
         monitors[monitor] = row
     mean: dict[str, Any] = {"monitors": len(found.monitors)}
@@ -67,14 +64,17 @@ def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resam
     return {"monitors": monitors, "mean": mean}
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _bounds(found: detecting.Bounds, m: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
+        put_value(out, name, float(getattr(found, name)[m]), RATES[name].replace("valid ", ""))
+    return out
 
 
 def localisation_section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any] | None:
     """Localisation by condition and monitor, panel mean and pooled shares; None where nothing was run."""
     out = {
-        condition: _localisation(localisation(panel.reference, panel.verdicts[condition], resample), options)
+        condition: _localisation(localise(panel.reference, panel.verdicts[condition], resample), options)
         for condition in panel.conditions()
     }
     return out or None
@@ -179,7 +179,7 @@ def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             "error_traces": int((inside & reference.has_error).sum()),
         }
         for condition in panel.conditions(("STEP", "BLIND")):
-            found = detecting.detection(reference, panel.verdicts[condition].within(inside), resample)
+            found = detecting.detect(reference, panel.verdicts[condition].within(inside), resample)
             rates: dict[str, Any] = {}
             for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
                 put(rates, name, mean_defined(getattr(found, name)), NO_MONITOR)

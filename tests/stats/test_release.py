@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stats.panel import Panel
-from stats.report import report
+from stats.report import build_report
 from tests.stats.release import load_panel
 
 PRINTED = {  # arXiv 2609.00264, Table 1: flag, sensitivity, specificity, balanced accuracy, AUC
@@ -35,7 +35,7 @@ def panel(release: Path) -> Panel:
 
 @pytest.fixture(scope="module")
 def computed(panel: Panel) -> dict[str, Any]:
-    return report(panel)
+    return build_report(panel)
 
 
 def leaves(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -91,7 +91,7 @@ def test_every_null_has_its_reason_beside_it(computed: dict[str, Any]) -> None:
 def test_the_printed_table_is_met_with_its_superseded_label(release: Path) -> None:
     panel = load_panel(release, {("66b727d367968fa27f2dddda", "Response A"): 1})
     assert panel.reference.has_error.sum() == 108
-    blind = report(panel)["detection"]["BLIND"]["monitors"]
+    blind = build_report(panel)["detection"]["BLIND"]["monitors"]
     ours = {name: tuple(f"{blind[name][column]:.3f}" for column in COLUMNS) for name in PRINTED}
     assert ours == {name: tuple(f"{value:.3f}" for value in row) for name, row in PRINTED.items()}
 
