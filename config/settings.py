@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
+    "config",
     "core",
     "annotation",
     "verification",
@@ -159,7 +160,13 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder at each start
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "core.finders.PackageFontFinder",
+]
 WHITENOISE_USE_FINDERS = EMBEDDED
 WHITENOISE_AUTOREFRESH = False
 

@@ -2,6 +2,10 @@
 
 from django.urls import include, path
 
+from core.health import healthz
+
 urlpatterns = [
+    path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
+    path("", include("annotation.urls")),
 ]

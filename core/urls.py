@@ -1,9 +1,12 @@
-"""Addresses of sign-in and the home page."""
+"""Addresses of sign-in and of what belongs to no study."""
 
 from django.contrib.auth import views as auth
 from django.urls import path
 
+from core import views
+
 urlpatterns = [
     path("accounts/login/", auth.LoginView.as_view(template_name="core/login.html"), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("theme/", views.theme, name="theme"),
 ]

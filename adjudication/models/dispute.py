@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Study, Trace
+from annotation.models import ReferenceAnswer, Study, Trace
 from annotation.models.study import new_token
 
 
@@ -81,6 +81,13 @@ class Decision(models.Model):
     rationale = models.TextField()
     proposals = models.JSONField(default=list)
     key_is_wrong = models.BooleanField(default=False)
+    corrected_answer = models.ForeignKey(
+        ReferenceAnswer,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="the version of the reference answer that this decision made",
+    )
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions"
     )

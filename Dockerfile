@@ -1,0 +1,19 @@
+# One image for web, worker and beat; it runs as a user without rights on a read-only file system.
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /opt/venv
+COPY requirements.lock /tmp/requirements.lock
+RUN /opt/venv/bin/pip install --no-deps --require-hashes -r /tmp/requirements.lock
+
+FROM python:3.11-slim-bookworm
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 FALSESTEP_HOME=/data
+RUN useradd --system --uid 10001 --home-dir /data --create-home falsestep
+COPY --from=build /opt/venv /opt/venv
+WORKDIR /app
+COPY . /app
+USER falsestep
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=5 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+CMD ["gunicorn", "config.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "8", "--worker-tmp-dir", "/dev/shm"]

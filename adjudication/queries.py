@@ -1,0 +1,295 @@
+"""Reads: what is in dispute, what was decided, what is frozen. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from adjudication.judgements import Judgement
+from adjudication.masking import Proposal, proposals
+from adjudication.models import Decision, Dispute, ReferenceStandard, StandardLabel
+from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+
+K = TypeVar("K")
+KINDS = ("answer", "presence", "step")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How the current labels of one trace stand, from one grouped query."""
+
+    trace_id: int
+    labels: int
+    human: int
+    debate: int
+    right: int
+    with_step: int
+    lowest_step: int | None
+    highest_step: int | None
+
+    @property
+    def kinds(self) -> tuple[bool, bool, bool]:
+        """Whether the labels differ in the answer, in the presence of an error, in its step."""
+        return (
+            0 < self.right < self.labels,
+            0 < self.with_step < self.labels,
+            self.lowest_step != self.highest_step,
+        )
+
+    @property
+    def differs(self) -> bool:
+        return any(self.kinds)
+
+
+def current_labels(study: Study, *, question: Question | None = None) -> QuerySet[Label]:
+    """Return the labels that no other supersedes, on included questions (of one question, if named)."""
+    labels = Label.objects.filter(
+        trace__study=study,
+        trace__question__status=Question.Status.INCLUDED,
+        superseded_by__isnull=True,
+    )
+    return labels if question is None else labels.filter(trace__question=question)
+
+
+def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
+    """Return one tally for each labelled trace on an included question."""
+    rows = (
+        current_labels(study, question=question)
+        .order_by()
+        .values("trace_id")
+        .annotate(
+            labels=Count("id"),
+            human=Count("id", filter=Q(arm=Label.Arm.HUMAN)),
+            debate=Count("id", filter=Q(arm=Label.Arm.DEBATE)),
+            right=Count("id", filter=Q(final_correct=True)),
+            with_step=Count("first_error_step"),
+            lowest_step=Min("first_error_step"),
+            highest_step=Max("first_error_step"),
+        )
+    )
+    return [Tally(**row) for row in rows]
+
+
+@dataclass(frozen=True)
+class OneArmTrace:
+    """A trace that only one arm has labelled."""
+
+    question_id: str
+    response_label: str
+    token: str
+    arm: str
+
+
+def one_arm_traces(study: Study) -> list[OneArmTrace]:
+    """List the traces on included questions that only one arm has labelled, by question and label.
+
+    For commands and exports: the arm and the stored label are never shown to a lead before the decision.
+    """
+    arms = {
+        tally.trace_id: "human" if tally.human else "debate"
+        for tally in tallies(study)
+        if not (tally.human and tally.debate)
+    }
+    traces = (
+        Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+        .order_by("question__external_id", "response_label")
+        .values_list("id", "question__external_id", "response_label", "token")
+    )
+    return [
+        OneArmTrace(question_id, label, token, arms[pk])
+        for pk, question_id, label, token in traces
+        if pk in arms
+    ]
+
+
+def judgements_on(trace: Trace) -> list[Judgement]:
+    """Return what the current labels of a trace say."""
+    rows = Label.objects.filter(trace=trace, superseded_by__isnull=True).values_list(
+        "final_correct", "first_error_step", "first_error_step_min", "first_error_step_max"
+    )
+    return [
+        Judgement(
+            final_correct=right, first_error_step=step, first_error_step_min=low, first_error_step_max=high
+        )
+        for right, step, low, high in rows
+    ]
+
+
+def proposals_in(dispute: Dispute) -> list[Proposal]:
+    """Return the proposals of a dispute: as stored once it is decided, from the current labels before."""
+    decision = standing_decision(dispute) if dispute.status == Dispute.Status.DECIDED else None
+    if decision is None:
+        judgements = judgements_on(dispute.trace)
+    else:
+        judgements = [
+            Judgement(
+                final_correct=row["final_correct"],
+                first_error_step=row["first_error_step"],
+                first_error_step_min=row.get("first_error_step_min"),
+                first_error_step_max=row.get("first_error_step_max"),
+            )
+            for row in decision.proposals
+        ]
+    return proposals(judgements, masking_key=dispute.study.masking_key, token=dispute.token)
+
+
+def latest_decision(dispute: Dispute) -> Decision | None:
+    """Return the newest ruling, an undo included; its revision is what the next one must expect."""
+    return (
+        dispute.decisions.select_related("decided_by", "corrected_answer")
+        .prefetch_related("consultations")
+        .order_by("-revision")
+        .first()
+    )
+
+
+def standing_decision(dispute: Dispute) -> Decision | None:
+    """Return the ruling in force: none before the first, none after an undo."""
+    decision = latest_decision(dispute)
+    return None if decision is None or decision.choice == Decision.Choice.UNDO else decision
+
+
+def standing_decisions(study: Study) -> dict[int, Decision]:
+    """Return the rulings in force by trace id."""
+    decisions = (
+        Decision.objects.filter(
+            dispute__study=study, dispute__status=Dispute.Status.DECIDED, superseded_by__isnull=True
+        )
+        .exclude(choice=Decision.Choice.UNDO)
+        .select_related("dispute")
+    )
+    return {decision.dispute.trace_id: decision for decision in decisions}
+
+
+def frozen_in(decision: Decision) -> ReferenceStandard | None:
+    """Return the first standard that was frozen on top of a decision, or None while it may be undone."""
+    return (
+        ReferenceStandard.objects.filter(
+            study=decision.dispute.study_id,
+            labels__trace=decision.dispute.trace_id,
+            created_at__gte=decision.created_at,
+        )
+        .order_by("version")
+        .first()
+    )
+
+
+def disputes_in(study: Study, *, status: str, kind: str | None = None) -> QuerySet[Dispute]:
+    """Return the disputes of a list page, ordered by random token: it tells neither time nor source."""
+    disputes = Dispute.objects.filter(study=study, status=status).select_related("trace__question")
+    if kind is not None:
+        disputes = disputes.filter(**{f"differs_in_{kind}": True})
+    return disputes.order_by("token")
+
+
+def dispute_counts(study: Study) -> dict[str, dict[str, int]]:
+    """Return counts {status: {"all": n, "answer": n, "presence": n, "step": n}} of open and decided ones."""
+    statuses = (Dispute.Status.OPEN, Dispute.Status.DECIDED)
+    counts = {status.value: dict.fromkeys(("all", *KINDS), 0) for status in statuses}
+    rows = (
+        Dispute.objects.filter(study=study, status__in=statuses)
+        .order_by()
+        .values("status")
+        .annotate(
+            all=Count("id"), **{kind: Count("id", filter=Q(**{f"differs_in_{kind}": True})) for kind in KINDS}
+        )
+    )
+    for row in rows:
+        counts[row["status"]] = {name: row[name] for name in ("all", *KINDS)}  # type: ignore[literal-required]
+    return counts
+
+
+def next_open(study: Study, *, after: str = "") -> Dispute | None:
+    """Return the open dispute that follows a token in the list's order, going round at its end."""
+    standing = Dispute.objects.filter(study=study, status=Dispute.Status.OPEN).order_by("token")
+    return standing.filter(token__gt=after).first() or standing.exclude(token=after).first()
+
+
+def reference_answer_of(question: Question) -> ReferenceAnswer | None:
+    """Return the reference answer in force: the highest version."""
+    return question.reference_answers.order_by("-version").first()
+
+
+def reference_answers_in_force(study: Study) -> dict[int, ReferenceAnswer]:
+    """Return the highest version of every question's reference answer, by question id."""
+    answers = ReferenceAnswer.objects.filter(question__study=study).order_by("question_id", "version")
+    return {answer.question_id: answer for answer in answers}
+
+
+def standards_of(study: Study) -> QuerySet[ReferenceStandard]:
+    """Return the study's standards, newest first."""
+    return study.standards.select_related("parent", "frozen_by", "guideline").order_by("-version")
+
+
+def latest_standard(study: Study) -> ReferenceStandard | None:
+    """Return the newest standard, if one was frozen."""
+    return standards_of(study).first()
+
+
+def labels_of(standard: ReferenceStandard) -> QuerySet[StandardLabel]:
+    """Return a standard's labels with their traces, in the order of natural keys."""
+    return standard.labels.select_related("trace__question", "reference_answer").order_by(
+        "trace__question__external_id", "trace__response_label"
+    )
+
+
+@dataclass(frozen=True)
+class Card:
+    """The numbers on a standard's card: counts of traces."""
+
+    traces: int
+    ready: int
+    questions: int
+    cells: dict[str, int]
+    provenance: dict[str, int]
+    not_ready: list[tuple[str, str, int]]
+    second_look: int
+
+
+def card_of(standard: ReferenceStandard) -> Card:
+    """Count a standard's labels by status, cell and provenance (of the ready ones)."""
+    rows = [
+        _Count(*row)
+        for row in standard.labels.order_by()
+        .values_list("status", "status_reason", "provenance", "final_correct")
+        .annotate(total=Count("id"), errors=Count("first_error_step"))
+    ]
+    ready = [row for row in rows if row.status == StandardLabel.Status.READY]
+    others = [row for row in rows if row.status != StandardLabel.Status.READY]
+    questions = standard.labels.filter(status=StandardLabel.Status.READY).aggregate(
+        n=Count("trace__question", distinct=True)
+    )["n"]
+    reasons = _sums(((row.status, row.reason), row.total) for row in others)
+    return Card(
+        traces=sum(row.total for row in rows),
+        ready=sum(row.total for row in ready),
+        questions=questions,
+        cells={
+            "clean": sum(row.total - row.errors for row in ready),
+            "wrong": sum(row.errors for row in ready if not row.final_correct),
+            "critical": sum(row.errors for row in ready if row.final_correct),
+        },
+        provenance=_sums((row.provenance, row.total) for row in ready),
+        not_ready=sorted((status, reason, total) for (status, reason), total in reasons.items()),
+        second_look=sum(row.total - row.errors for row in ready if not row.final_correct),
+    )
+
+
+@dataclass(frozen=True)
+class _Count:
+    status: str
+    reason: str
+    provenance: str
+    final_correct: bool | None
+    total: int
+    errors: int
+
+
+def _sums(pairs: Iterable[tuple[K, int]]) -> dict[K, int]:
+    sums: dict[K, int] = {}
+    for key, number in pairs:
+        sums[key] = sums.get(key, 0) + number
+    return sums

@@ -1,0 +1,1 @@
+"""What adjudication does: one module per theme, one verb per function."""

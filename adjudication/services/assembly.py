@@ -1,0 +1,264 @@
+"""What a standard frozen now would say of each trace, and what stands in the way of freezing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from adjudication import queries
+from adjudication.judgements import Judgement, kinds_of, merged
+from adjudication.models import Decision, StandardLabel
+from adjudication.services.hashing import StandardRow, text_sha256
+from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+
+
+class Provenance:
+    """Where a standard's label came from; a release brings words of its own."""
+
+    BOTH_ARMS_AGREE = "both_arms_agree"
+    HUMAN_ONLY = "human_only"
+    DEBATE_ONLY = "debate_only"
+    ADJUDICATED = "adjudicated"
+    PATCHED = "patched"
+    QUESTION_EXCLUDED = "question_excluded"
+    OPEN_DISPUTE = "open_dispute"
+    UNLABELLED = "unlabelled"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row of a standard before it is frozen, with the keys that the hash leaves out."""
+
+    row: StandardRow
+    trace_id: int
+    n_steps: int | None
+    reference_answer_id: int | None
+    key_is_newer: bool = False
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """Something to know before freezing: how many traces, and whether it stands in the way."""
+
+    name: str
+    count: int
+    blocks: bool
+    text: str
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Said:
+    arm: str
+    judgement: Judgement
+    at: datetime
+
+
+def assemble(study: Study) -> list[Draft]:
+    """Return a draft for every trace of the study, included or not, in the order of natural keys.
+
+    Decisions come before labels. A label patched in the newest standard is carried on until a later decision
+    on its trace. Where human labels differ among themselves, the frozen human column keeps the one of the
+    first labeller by name; the debate column likewise.
+    """
+    said = _labels_by_trace(study)
+    decisions = queries.standing_decisions(study)
+    patches, patched_at = _patches(study)
+    answers = queries.reference_answers_in_force(study)
+    hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
+    traces = (
+        Trace.objects.filter(study=study)
+        .order_by("question__external_id", "response_label")
+        .values_list(
+            "id",
+            "question_id",
+            "question__external_id",
+            "question__status",
+            "question__exclusion_reason",
+            "response_label",
+            "sha256",
+            "n_steps",
+        )
+    )
+    drafts = []
+    for pk, question_id, external_id, status, reason, label, sha256, n_steps in traces:
+        labels = said.get(pk, [])
+        human, debate = (_first(labels, arm) for arm in (Label.Arm.HUMAN, Label.Arm.DEBATE))
+        answer = answers.get(question_id)
+        base = StandardRow(
+            question_id=external_id,
+            response_label=label,
+            trace_sha256=sha256,
+            status=StandardLabel.Status.UNRESOLVED.value,
+            final_correct=None,
+            first_error_step=None,
+            provenance=Provenance.UNLABELLED,
+            human_final_correct=human.final_correct if human else None,
+            human_first_error_step=human.first_error_step if human else None,
+            debate_final_correct=debate.final_correct if debate else None,
+            debate_first_error_step=debate.first_error_step if debate else None,
+            reference_answer_version=answer.version if answer else None,
+            reference_answer_sha256=hashes.get(question_id),
+        )
+        decision, patch = decisions.get(pk), patches.get(pk)
+        if patch and decision and patched_at and decision.created_at > patched_at:
+            patch = None
+        if status == Question.Status.EXCLUDED:
+            row = replace(
+                base,
+                status=StandardLabel.Status.EXCLUDED.value,
+                status_reason=reason,
+                provenance=Provenance.QUESTION_EXCLUDED,
+            )
+        elif patch:
+            row = _settled(base, patch, Provenance.PATCHED)
+        elif decision:
+            row = _ruled(base, decision)
+        else:
+            row = _from_labels(base, labels)
+        ruled_at = decision.created_at if decision else patched_at if patch else None
+        newer = _key_is_newer(answer, labels, ruled_at) and row.status == StandardLabel.Status.READY
+        drafts.append(Draft(row, pk, n_steps, answer.pk if answer else None, newer))
+    return drafts
+
+
+def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) -> list[Precondition]:
+    """Return what a freeze would find, with counts: first what blocks it, then what to know."""
+    if drafts is None:
+        drafts = assemble(study)
+    ready = [draft for draft in drafts if draft.row.status == StandardLabel.Status.READY]
+
+    def found(name: str, drafts: Sequence[Draft], text: str, *, blocks: bool = False) -> Precondition:
+        names = tuple(f"{draft.row.question_id}/{draft.row.response_label}" for draft in drafts[:20])
+        return Precondition(name, len(drafts), blocks, text, names)
+
+    def of(provenance: str) -> list[Draft]:
+        return [draft for draft in drafts if draft.row.provenance == provenance]
+
+    conditions = [
+        found("open disputes", of(Provenance.OPEN_DISPUTE), "wait for a decision of the lead", blocks=True),
+        found(
+            "steps past the end",
+            [draft for draft in ready if _past_the_end(draft)],
+            "name a step that the solution does not have",
+            blocks=True,
+        ),
+        found("unlabelled traces", of(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"),
+        found("human arm only", of(Provenance.HUMAN_ONLY), "have no label of the debate"),
+        found("debate arm only", of(Provenance.DEBATE_ONLY), "have no label of a person"),
+        found("excluded", of(Provenance.QUESTION_EXCLUDED), "will be excluded with their questions"),
+        found(
+            "second look",
+            [draft for draft in ready if _needs_second_look(draft)],
+            "have a wrong final answer and no false step: legal, counted as clean, worth a second look",
+        ),
+        found(
+            "key corrected since",
+            [draft for draft in drafts if draft.key_is_newer],
+            "were labelled before their question's key was corrected",
+        ),
+    ]
+    if not ready:
+        conditions.insert(0, Precondition("no label to freeze", 1, True, "no trace has a settled label yet"))
+    return [condition for condition in conditions if condition.count]
+
+
+def _labels_by_trace(study: Study) -> dict[int, list[_Said]]:
+    rows = (
+        Label.objects.filter(trace__study=study, superseded_by__isnull=True)
+        .order_by("trace_id", "arm", "labeller")
+        .values_list(
+            "trace_id",
+            "arm",
+            "created_at",
+            "final_correct",
+            "first_error_step",
+            "first_error_step_min",
+            "first_error_step_max",
+        )
+    )
+    said: dict[int, list[_Said]] = {}
+    for trace_id, arm, at, right, step, low, high in rows:
+        judgement = Judgement(
+            final_correct=right, first_error_step=step, first_error_step_min=low, first_error_step_max=high
+        )
+        said.setdefault(trace_id, []).append(_Said(arm, judgement, at))
+    return said
+
+
+def _patches(study: Study) -> tuple[dict[int, Judgement], datetime | None]:
+    """Return the patched judgements of the newest standard by trace id, and when it was frozen."""
+    newest = queries.latest_standard(study)
+    if newest is None:
+        return {}, None
+    patched = newest.labels.filter(provenance=Provenance.PATCHED, status=StandardLabel.Status.READY)
+    judgements = {label.trace_id: Judgement.of(*_values(label)) for label in patched}
+    return {pk: judgement for pk, judgement in judgements.items() if judgement}, newest.created_at
+
+
+def _values(holder: StandardLabel | Decision) -> tuple[bool | None, int | None, int | None, int | None]:
+    return (
+        holder.final_correct,
+        holder.first_error_step,
+        holder.first_error_step_min,
+        holder.first_error_step_max,
+    )
+
+
+def _first(labels: Sequence[_Said], arm: str) -> Judgement | None:
+    """Return the first labeller's judgement of an arm (labels come ordered by name)."""
+    return next((said.judgement for said in labels if said.arm == arm), None)
+
+
+def _settled(base: StandardRow, judgement: Judgement, provenance: str) -> StandardRow:
+    return replace(
+        base,
+        status=StandardLabel.Status.READY.value,
+        final_correct=judgement.final_correct,
+        first_error_step=judgement.first_error_step,
+        first_error_step_min=judgement.first_error_step_min,
+        first_error_step_max=judgement.first_error_step_max,
+        provenance=provenance,
+    )
+
+
+def _ruled(base: StandardRow, decision: Decision) -> StandardRow:
+    judgement = Judgement.of(*_values(decision))
+    if judgement is None:
+        reason = "ruled unusable, yet its question is included"
+        return replace(base, status_reason=reason, provenance=Provenance.ADJUDICATED)
+    return _settled(base, judgement, Provenance.ADJUDICATED)
+
+
+def _from_labels(base: StandardRow, labels: Sequence[_Said]) -> StandardRow:
+    if not labels:
+        return replace(base, status_reason="no label yet")
+    judgements = [said.judgement for said in labels]
+    kinds = kinds_of(judgements)
+    if kinds:
+        reason = f"open dispute: {', '.join(kinds)}"
+        return replace(base, status_reason=reason, provenance=Provenance.OPEN_DISPUTE)
+    arms = {said.arm for said in labels}
+    if len(arms) == 2:
+        provenance = Provenance.BOTH_ARMS_AGREE
+    else:
+        provenance = Provenance.HUMAN_ONLY if Label.Arm.HUMAN in arms else Provenance.DEBATE_ONLY
+    return _settled(base, merged(judgements)[0], provenance)
+
+
+def _key_is_newer(answer: ReferenceAnswer | None, labels: Sequence[_Said], ruled_at: datetime | None) -> bool:
+    """Whether a label that still counts was made before the key in force."""
+    if answer is None or answer.version == 1:
+        return False
+    made = [ruled_at] if ruled_at else [said.at for said in labels]
+    return any(at < answer.created_at for at in made)
+
+
+def _past_the_end(draft: Draft) -> bool:
+    step = draft.row.first_error_step_max or draft.row.first_error_step
+    return step is not None and draft.n_steps is not None and step > draft.n_steps
+
+
+def _needs_second_look(draft: Draft) -> bool:
+    return draft.row.final_correct is False and draft.row.first_error_step is None

@@ -1,0 +1,117 @@
+"""Bring the disputes of a study up to date with its labels, in a constant number of grouped queries."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from django.db import transaction
+
+from adjudication import queries
+from adjudication.models import Dispute
+from annotation.models import Question, Study, Trace
+from core import audit
+from core.models import User
+
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a recomputation found and did; counts of traces on included questions."""
+
+    opened: int
+    changed: int
+    withdrawn: int
+    standing_open: int
+    decided: int
+    agreeing: int
+    human_only: int
+    debate_only: int
+    unlabelled: int
+
+
+@transaction.atomic
+def recompute_disputes(
+    *, study: Study, actor: User | None = None, question: Question | None = None
+) -> Summary:
+    """Open a dispute for every trace whose current labels differ, withdraw open ones that now agree.
+
+    Decided disputes are never touched, whatever the labels say since. Disputes on excluded questions are
+    withdrawn while open. With `question`, only that question's traces are looked at (and counted).
+    """
+    tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
+    scope = Dispute.objects.filter(study=study)
+    traces = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+    if question is not None:
+        scope = scope.filter(trace__question=question)
+        traces = traces.filter(question=question)
+    differing = {pk: tally.kinds for pk, tally in tallies.items() if tally.differs}
+
+    decided: set[int] = set()
+    moved: dict[tuple[bool, bool, bool], list[int]] = {}
+    agreed: list[int] = []
+    seen: set[int] = set()
+    standing = scope.exclude(status=Dispute.Status.WITHDRAWN).values_list(
+        "pk", "trace_id", "status", "differs_in_answer", "differs_in_presence", "differs_in_step"
+    )
+    for pk, trace_id, status, *kinds in standing:
+        seen.add(trace_id)
+        if status == Dispute.Status.DECIDED:
+            decided.add(trace_id)
+        elif trace_id not in differing:
+            agreed.append(pk)
+        elif differing[trace_id] != tuple(kinds):
+            moved.setdefault(differing[trace_id], []).append(pk)
+
+    fresh = [
+        Dispute(
+            study=study,
+            trace_id=trace_id,
+            differs_in_answer=answer,
+            differs_in_presence=presence,
+            differs_in_step=step,
+        )
+        for trace_id, (answer, presence, step) in differing.items()
+        if trace_id not in seen
+    ]
+    # Two recomputations at once may open the same dispute: the database keeps one.
+    Dispute.objects.bulk_create(fresh, batch_size=CHUNK, ignore_conflicts=True)
+    withdrawn = sum(
+        Dispute.objects.filter(pk__in=pks, status=Dispute.Status.OPEN).update(status=Dispute.Status.WITHDRAWN)
+        for pks in _chunks(agreed)
+    )
+    changed = sum(
+        Dispute.objects.filter(pk__in=pks, status=Dispute.Status.OPEN).update(
+            differs_in_answer=answer, differs_in_presence=presence, differs_in_step=step
+        )
+        for (answer, presence, step), moved_pks in moved.items()
+        for pks in _chunks(moved_pks)
+    )
+    summary = Summary(
+        opened=len(fresh),
+        changed=changed,
+        withdrawn=withdrawn,
+        standing_open=len(differing.keys() - decided),
+        decided=len(decided),
+        agreeing=sum(1 for tally in tallies.values() if not tally.differs and tally.human and tally.debate),
+        human_only=sum(1 for tally in tallies.values() if not tally.debate),
+        debate_only=sum(1 for tally in tallies.values() if not tally.human),
+        unlabelled=traces.count() - len(tallies),
+    )
+    if fresh or withdrawn or changed:
+        audit.record(
+            scope=study.slug,
+            actor=actor,
+            action="disputes recomputed",
+            subject=f"study {study.slug}",
+            payload=asdict(summary),
+        )
+    return summary
+
+
+def _chunks(pks: Iterable[int]) -> Iterator[list[int]]:
+    rest = iter(pks)
+    while chunk := list(itertools.islice(rest, CHUNK)):
+        yield chunk

@@ -1,0 +1,1 @@
+"""Pages of a study and of the annotators' desk."""

@@ -1,0 +1,38 @@
+"""System checks of combinations that would start and then hurt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import Error, Tags, Warning, register
+
+LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
+
+
+@register(Tags.security)
+def debug_stays_at_home(app_configs: Any, **kwargs: Any) -> list[Error]:
+    """Refuse tracebacks in the browser where a name other than loopback is served."""
+    if settings.DEBUG and not set(settings.ALLOWED_HOSTS) <= LOOPBACK:
+        return [
+            Error(
+                "FALSESTEP_DEBUG=1 on hosts other than loopback",
+                hint="Unset FALSESTEP_DEBUG, or serve 127.0.0.1 only.",
+                id="falsestep.E001",
+            )
+        ]
+    return []
+
+
+@register()
+def services_come_together(app_configs: Any, **kwargs: Any) -> list[Warning]:
+    """Warn of PostgreSQL with a broker of files: workers on other machines would never be woken."""
+    if settings.DATABASE_URL and not settings.REDIS_URL:
+        return [
+            Warning(
+                "DATABASE_URL is set and REDIS_URL is not: the broker is a folder of this machine",
+                hint="Set REDIS_URL, unless every worker runs here.",
+                id="falsestep.W001",
+            )
+        ]
+    return []
