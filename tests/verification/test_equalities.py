@@ -35,6 +35,7 @@ $\sin 30^\circ = 0.6$
 \cos(60°) = 0.4
 \ln 2 = 0.71
 0.2 * 50 = 25%
+20/92 = 25%
 **2 + 2 = 5**
 1,500 + 500 = 2,100
 4! = 20
@@ -134,6 +135,9 @@ pages 3–5 = 4
 1 + 2 + ... + 10 = 55
 5 ± 2 = 4
 25 °C = 298 K
+20/92 = 21.7%
+20/92 = 22%
+1/3 = 33.3\%
 90° = \pi/2
 $E_2 = -13.6/4 = -3.4$ eV
 level 2 = 13.6 eV
@@ -258,9 +262,9 @@ def test_it_never_raises_on_any_text(text: str) -> None:
 
 
 PIECES = r"""
-3 12 0 -7 2.5 0.001 1e5 10 + - * / ^ ! % = = = ≈ < ( ) [ ] { } \frac \sqrt \left( \right) \times \cdot ° ^\circ
-\mathrm{m} \text{kg} km s $ $$ \\ & , . ; : A B x e \pi sin \ln _ _{i} ... … ² ⁻¹ and so if | \n - – — ** 1,000 10^
-\begin{aligned} \boxed{ ± \approx not dozen
+3 12 0 -7 2.5 0.001 1e5 10 + - * / ^ ! % = = = ≈ < ( ) [ ] { } \frac \sqrt \left( \right) \times
+\cdot ° ^\circ \mathrm{m} \text{kg} km s $ $$ \\ & , . ; : A B x e \pi sin \ln _ _{i} ... … ² ⁻¹ and
+so if | \n - – — ** 1,000 10^ \begin{aligned} \boxed{ ± \approx not dozen
 """
 
 

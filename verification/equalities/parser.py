@@ -38,7 +38,14 @@ MAX_AMBIGUITIES = 4
 #   power10   6 / 2 × 10^3: one number in scientific notation, or a product
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ONE = Number(Fraction(1), Fraction(1), "integer")
-_HUNDRED = Number(Fraction(100), Fraction(1), "integer")
+
+
+def _percent(tree: Tree) -> Tree:
+    """Divide by 100, keeping a printed number a printed number: 21.7% is rounded in its last digit."""
+    if isinstance(tree, Number):
+        style = {"integer": "short", "short": "decimal"}.get(tree.style, tree.style)
+        return Number(tree.value / 100, tree.place / 100, style, tree.truncated)
+    return Operation("/", tree, Number(Fraction(100), Fraction(1), "integer"))
 
 
 def readings(tokens: Sequence[Token]) -> list[Tree]:
@@ -243,7 +250,7 @@ class _Parser:
                 if self.sees("number", offset=1) or self.sees("open", offset=1):
                     raise NotCheckable("% may be a remainder")
                 self.place += 1
-                tree = tree if self.second("percent") else Operation("/", tree, _HUNDRED)
+                tree = tree if self.second("percent") else _percent(tree)
             elif self.sees("degree"):
                 self.place += 1
                 tree = Call("degrees", tree)
@@ -418,8 +425,8 @@ class _Parser:
             digits = self.tokens[self.place].text
             if len(digits) == 2 and digits.isdigit():
                 self.place += 1
-                above, below = (Number(Fraction(int(d)), Fraction(1), "integer") for d in digits)
-                return Operation("/", above, below)
+                first, second = (Number(Fraction(int(digit)), Fraction(1), "integer") for digit in digits)
+                return Operation("/", first, second)
             raise NotCheckable("a fraction without braces")
         above = self.group()
         return Operation("/", above, self.group())
