@@ -17,7 +17,7 @@ RIGHT_OR_WRONG = [("right", "right"), ("wrong", "wrong")]
 
 
 class RulingForm(forms.Form):
-    """A ruling: one of the proposals by its mark, a range, another step, no error, or an unusable question."""
+    """A ruling: a proposal by its mark, a range, another step, no error, or an unusable question."""
 
     ruling = forms.CharField(error_messages={"required": "Choose a ruling."})
     final_correct = forms.ChoiceField(choices=RIGHT_OR_WRONG, required=False)

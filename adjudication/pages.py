@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
 
 from adjudication import queries
+from adjudication.letters import letters_for
 from adjudication.masking import Proposal, fingerprint
 from adjudication.models import Decision, Dispute, ReferenceStandard
-from annotation.models import ReferenceAnswer
+from adjudication.services.diffs import diff_standards, in_words
+from annotation.models import ReferenceAnswer, Trace
 from core.mathtext import render, render_inline
+from core.models import User
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def page_of(dispute: Dispute) -> DisputePage:
         steps=[
             Step(
                 number=number,
-                html=_safe(render(text)),
+                html=_safe(render(_without_marker(text, number, trace.cut))),
                 marks=[one for one in shown if one.first_error_step == number],
                 within=[one for one in shown if one.range and one.range[0] <= number <= one.range[1]],
                 decided=decision is not None and decision.first_error_step == number,
@@ -78,6 +82,41 @@ def page_of(dispute: Dispute) -> DisputePage:
         frozen_in=queries.frozen_in(decision) if decision else None,
         following=queries.next_open(dispute.study, after=dispute.token),
     )
+
+
+@dataclass(frozen=True)
+class ChangedField:
+    """One line of the page that compares two standards."""
+
+    question_id: str
+    letter: str
+    name: str
+    before: str
+    after: str
+
+
+def changes_between(old: ReferenceStandard, new: ReferenceStandard, *, person: User) -> list[ChangedField]:
+    """Return the differences of two standards, each solution under the letter this person knows it by."""
+    changed = diff_standards(old, new)
+    letters = letters_for({one.trace_id for one in changed}, study=old.study, person=person)
+    lines = [
+        ChangedField(
+            one.question_id,
+            letters[one.trace_id],
+            one.field.replace("_", " "),
+            in_words(one.before),
+            in_words(one.after),
+        )
+        for one in changed
+    ]
+    return sorted(lines, key=lambda line: (line.question_id, line.letter))
+
+
+def _without_marker(text: str, number: int, cut: str) -> str:
+    """Drop the "(3)" that begins a numbered step: the margin says it already."""
+    if cut != Trace.Cut.NUMBERED:
+        return text
+    return re.sub(rf"\A\(0*{number}\)\s*", "", text)
 
 
 def _safe(html: str) -> SafeString:

@@ -88,7 +88,7 @@ def decide_dispute(request: HttpRequest, slug: str, token: str) -> HttpResponse:
         form.refuse(error)
         return _show(request, found, form=form, status=422)
     except Conflict as error:
-        return _conflict(request, slug, token, str(error), form=form)
+        return _conflict(request, slug, token, str(error))
     following = queries.next_open(found.study, after=token)
     messages.success(request, "Decided. You can take it back until a standard is frozen.")
     if following is None:
@@ -127,15 +127,10 @@ def _show(
     return render(request, "adjudication/dispute.html", context, status=status)
 
 
-def _conflict(
-    request: HttpRequest, slug: str, token: str, message: str, *, form: RulingForm | None = None
-) -> HttpResponse:
-    """Show the dispute as it stands now, the words that were not saved beside it."""
+def _conflict(request: HttpRequest, slug: str, token: str, message: str) -> HttpResponse:
+    """Show the dispute as it stands now, the words that were not saved in the form."""
     fresh = access.dispute_for(person_of(request), slug, token)
     page = page_of(fresh)
-    if form is not None:
-        data = form.data.copy()
-        data["expected_revision"], data["seen"] = str(page.revision), page.fingerprint
-        data.pop("ruling", None)
-        form = RulingForm(initial=data.dict())
-    return _show(request, fresh, form=form, conflict=message, status=409)
+    words = {name: value for name, value in request.POST.items() if name != "ruling"}
+    now = {"expected_revision": page.revision, "seen": page.fingerprint}
+    return _show(request, fresh, form=RulingForm(initial={**words, **now}), conflict=message, status=409)

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from adjudication import access, queries
 from adjudication.forms import FreezeForm
+from adjudication.pages import changes_between
 from adjudication.services.assembly import freeze_preconditions
-from adjudication.services.diffs import diff_standards
 from adjudication.services.standards import FreezeRefused, freeze_standard
 from annotation.access import roles_in
 from annotation.models import Role, Study
@@ -68,7 +68,7 @@ def difference(request: HttpRequest, slug: str, version: int, other: int) -> Htt
     return render(
         request,
         "adjudication/difference.html",
-        {"study": old.study, "old": old, "new": new, "changed": diff_standards(old, new)},
+        {"study": old.study, "old": old, "new": new, "changed": changes_between(old, new, person=person)},
     )
 
 
