@@ -27,9 +27,17 @@ class Added:
 
 @transaction.atomic
 def add_person(
-    *, username: str, study: Study, roles: Sequence[Role], display_name: str = "", actor: User | None = None
+    *,
+    username: str,
+    study: Study,
+    roles: Sequence[Role],
+    display_name: str = "",
+    password: str | None = None,
+    actor: User | None = None,
 ) -> Added:
     """Give a person roles in a study; somebody who does not exist is made, with a random first password.
+
+    `password` replaces the random one of a new person and is not used for one who exists.
 
     Roles that the person holds already are left as they are. Raises UserError for a name that cannot be one.
     """
@@ -42,10 +50,10 @@ def add_person(
     if len(display_name) > 100:
         raise UserError("a display name has at most 100 characters")
     person = User.objects.filter(username=username).first()
-    password = None
+    first = None
     if person is None:
-        password = secrets.token_urlsafe(12)
-        person = User.objects.create_user(username=username, password=password, display_name=display_name)
+        first = password or secrets.token_urlsafe(12)
+        person = User.objects.create_user(username=username, password=first, display_name=display_name)
         audit.record(scope=audit.SITE, actor=actor, action="person added", subject=username)
     given = []
     for role in roles:
@@ -59,4 +67,4 @@ def add_person(
                 subject=username,
                 payload={"role": str(role)},
             )
-    return Added(person, password, tuple(given))
+    return Added(person, first, tuple(given))

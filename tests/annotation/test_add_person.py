@@ -18,7 +18,8 @@ pytestmark = pytest.mark.django_db
 
 def test_a_new_person_can_sign_in_with_the_printed_password(study: Study) -> None:
     out = StringIO()
-    call_command("add_person", "fay", study=study.slug, role=["annotator", "lead"], name="Fay", stdout=out)
+    roles = ["--role", "annotator", "--role", "lead"]
+    call_command("add_person", "fay", "--study", study.slug, *roles, "--name", "Fay", stdout=out)
     password = out.getvalue().splitlines()[0].rsplit(" ", 1)[1]
     fay = User.objects.get(username="fay")
     assert fay.check_password(password)
@@ -28,7 +29,7 @@ def test_a_new_person_can_sign_in_with_the_printed_password(study: Study) -> Non
 def test_adding_twice_changes_nothing_and_says_so(study: Study) -> None:
     add_person(username="fay", study=study, roles=[Role.ANNOTATOR])
     out = StringIO()
-    call_command("add_person", "fay", study=study.slug, role=["annotator"], stdout=out)
+    call_command("add_person", "fay", "--study", study.slug, "--role", "annotator", stdout=out)
     assert "nothing new" in out.getvalue()
     assert Membership.objects.filter(person__username="fay").count() == 1
 
@@ -50,5 +51,5 @@ def test_it_refuses_what_cannot_be_a_user_name(study: Study, name: str) -> None:
 
 def test_the_command_names_the_studies_that_exist(study: Study) -> None:
     with pytest.raises(CommandError, match=f"there are: {study.slug}") as refusal:
-        call_command("add_person", "fay", study="nowhere", role=["lead"])
+        call_command("add_person", "fay", "--study", "nowhere", "--role", "lead")
     assert refusal.value.returncode == 1
