@@ -28,6 +28,7 @@ class NotNumeric(Exception):
 _TOKEN = re.compile(r"\s*(\d+(?:\.\d+)?|\\[A-Za-z]+|\\.|.)", re.S)
 _DROPPED = {r"\,", r"\ ", r"\;", r"\!", r"\left", r"\right", r"\displaystyle", "$", "&"}
 _UNIT = re.compile(r"\\(?:mathrm|text)\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\^(?:\{[^{}]*\}|\d))?")
+_BOX = re.compile(r"\\boxed\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     r"\ln": math.log,
     r"\tanh": math.tanh,
@@ -35,6 +36,9 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
     r"\sinh": math.sinh,
     r"\operatorname{arsinh}": math.asinh,
 }
+
+
+_STARTS = {"(", "e", r"\pi", r"\sqrt", r"\frac", r"\dfrac", r"\tfrac"}
 
 
 class _Arithmetic:
@@ -84,9 +88,7 @@ class _Arithmetic:
             elif token == "/":
                 self._take()
                 result /= self._power()
-            elif token and (token[0].isdigit() or token in ("(", r"\pi", r"\frac", r"\dfrac", r"\tfrac")):
-                result *= self._power()
-            elif token in (r"\sqrt", "e") or token in _FUNCTIONS:
+            elif token and (token[0].isdigit() or token in _STARTS or token in _FUNCTIONS):
                 result *= self._power()
             else:
                 return result
@@ -137,11 +139,11 @@ class _Arithmetic:
             return math.e
         name = token if token in _FUNCTIONS else token.replace(r"\arsinh", r"\operatorname{arsinh}")
         if name in _FUNCTIONS:
-            power = 1.0
+            power: float = 1.0
             if self._peek() == "^":
                 self._take()
                 power = self._group()
-            return _FUNCTIONS[name](self._power()) ** power
+            return math.pow(_FUNCTIONS[name](self._power()), power)
         raise NotNumeric
 
 
@@ -177,7 +179,7 @@ def numeric_equalities(step: str) -> Iterator[tuple[str, bool]]:
     Right of "=" or an approximate sign a printed number must be the left side rounded to its digits.
     """
     for formula in formulas(step):
-        parts = re.split(r"(=|\\approx|<|>)", re.sub(r"\\boxed\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}", r"\1", formula))
+        parts = re.split(r"(=|\\approx|<|>)", _BOX.sub(r"\1", formula))
         for left, sign, right in zip(parts[0::2], parts[1::2], parts[2::2], strict=False):
             right = re.sub(r"[.,;\s]+\Z", "", right)
             try:

@@ -2,20 +2,16 @@
 
 The routes differ from those of the traces where they can (quadrature, integration of the equation of motion,
 diagonalisation of a Hamiltonian, summing beams), with the standard library and numpy.
-`python -m tests.examples.physics` prints a summary.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-
-from tests.examples.arithmetic import evaluate, printed_number
-from tests.examples.sample import Key, standard, traces
 
 PI = math.pi
 H, M_E = 6.626e-34, 9.109e-31  # as given in the question
@@ -50,7 +46,7 @@ def root(f: Callable[[float], float], low: float, high: float) -> float:
 
 
 def bowl_period(moment: float = 0.4) -> float:
-    """Return the period of a ball of moment `moment` M r^2: energy with the no-slip rule, integrated in time."""
+    """Return the period of a ball of moment `moment` M r^2 by integrating its motion (energy, no slip)."""
     r, arc, g = 0.02, 0.35, 9.81
     # one radian per second about the bowl's centre moves the ball's centre at `arc`; no slip: spin = arc / r
     inertia = arc**2 + moment * r**2 * (arc / r) ** 2
@@ -80,11 +76,12 @@ def drag_speed(t: float = 2.0, n: int = 2000) -> float:
 
 
 def coax_inductance(*, inside: bool = True) -> float:
-    """Return the inductance per metre from the field energy of one ampere, found from the enclosed current."""
+    """Return the inductance per metre from the field energy of one ampere."""
     mu, a, b = 4e-7 * PI, 1e-3, 4e-3
 
     def density(r: np.ndarray, share: np.ndarray) -> np.ndarray:
-        return (mu * share / (2 * PI * r)) ** 2 / (2 * mu) * 2 * PI * r
+        field = mu * share / (2 * PI * r)
+        return np.asarray(field**2 / (2 * mu) * 2 * PI * r)
 
     energy = integral(lambda r: density(r, np.ones_like(r)), a, b)
     if inside:
@@ -97,14 +94,7 @@ def image_force(x: float) -> float:
     q, eps = 5e-9, 1 / (4 * PI * K_E)
     # sigma = -q x / (2 pi (rho^2 + x^2)^1.5), with rho = x tan(u)
     return integral(
-        lambda u: (q * x / (2 * PI * (x / np.cos(u)) ** 3)) ** 2
-        / (2 * eps)
-        * 2
-        * PI
-        * x
-        * np.tan(u)
-        * x
-        / np.cos(u) ** 2,
+        lambda u: (q * np.cos(u) ** 3 / (2 * PI * x**2)) ** 2 / eps * PI * x**2 * np.sin(u) / np.cos(u) ** 3,
         0,
         PI / 2 - 1e-9,
         2000,
@@ -130,7 +120,7 @@ def ice_entropies() -> tuple[float, float, float, float, float]:
 
 
 def vdw_cooling() -> float:
-    """Return the temperature change at constant U, with (dU/dV)_T taken from the equation of state by steps."""
+    """Return the temperature change at constant U, with (dU/dV)_T from the equation of state."""
     gas, a, b, c_v = 8.314462618, 0.137, 3.87e-5, 20.8
 
     def pressure(t: float, v: float) -> float:
@@ -141,7 +131,7 @@ def vdw_cooling() -> float:
 
     t, n = 300.0, 20_000
     v = np.geomspace(1e-3, 1e-2, n + 1)
-    for low, high in zip(v[:-1], v[1:], strict=True):
+    for low, high in itertools.pairwise(v):
         middle = t + 0.5 * (high - low) * slope(t, float(low))
         t += (high - low) * slope(middle, float(0.5 * (low + high)))
     return t - 300.0
@@ -157,11 +147,11 @@ def well_frequency() -> float:
     return ((2 * PI / 1e-9) ** 2 - (PI / 1e-9) ** 2) * (H / (2 * PI)) ** 2 / (2 * M_E) / H
 
 
-def quartic_energy(b: float) -> float:
+def quartic_energy(b: float, n: int = 2000) -> float:
     """Return <H> of the Gaussian of width parameter b, in units with hbar = m = lambda = 1."""
-    norm = integral(lambda x: np.exp(-2 * b * x**2), -12, 12)
-    kinetic = integral(lambda x: 0.5 * (2 * b * x * np.exp(-b * x**2)) ** 2, -12, 12)
-    return (kinetic + integral(lambda x: x**4 * np.exp(-2 * b * x**2), -12, 12)) / norm
+    norm = integral(lambda x: np.exp(-2 * b * x**2), -12, 12, n)
+    kinetic = integral(lambda x: 0.5 * (2 * b * x * np.exp(-b * x**2)) ** 2, -12, 12, n)
+    return (kinetic + integral(lambda x: x**4 * np.exp(-2 * b * x**2), -12, 12, n)) / norm
 
 
 @cache
@@ -178,7 +168,11 @@ def quartic_bound() -> float:
 def quartic_ground() -> float:
     """Return the exact ground-state energy of p^2/2 + x^4, by diagonalisation on a grid."""
     x, h = np.linspace(-5, 5, 801, retstep=True)
-    matrix = np.diag(1 / h**2 + x**4) - np.diag(np.full(800, 0.5 / h**2), 1) - np.diag(np.full(800, 0.5 / h**2), -1)
+    matrix = (
+        np.diag(1 / h**2 + x**4)
+        - np.diag(np.full(800, 0.5 / h**2), 1)
+        - np.diag(np.full(800, 0.5 / h**2), -1)
+    )
     return float(np.linalg.eigvalsh(matrix)[0])
 
 
@@ -194,7 +188,7 @@ def film_reflectance(beams: int = 60) -> float:
 
 
 def lens_image() -> tuple[float, float]:
-    """Return where two paraxial rays from an object point meet behind the second lens, and their height, in cm."""
+    """Return where two paraxial rays of one object point meet behind the second lens, and how high, in cm."""
     ends = []
     for angle in (0.0, 0.01):
         y, u = 1.0, angle
@@ -250,11 +244,8 @@ def pion() -> tuple[float, float]:
     return p, math.hypot(p, light) - light
 
 
-# ---------------------------------------------------------------- answers: (value, right text, relative width)
-
-
 def answers() -> dict[str, list[float]]:
-    """Return the right answer of each question as the numbers its boxed result must show, in the boxed unit."""
+    """Return the right answer of each question, as the numbers that a boxed result must show in its unit."""
     return {
         "mech-bowl": [bowl_period()],
         "mech-drag": [drag_speed()],

@@ -1,4 +1,4 @@
-"""Reads the sample study with code of its own, so that a mistake in the importer cannot hide one in the files."""
+"""Reads the sample study with code of its own, apart from that of the importer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "sample"
 
 Key = tuple[str, str]
 """A trace: question id and the letter of its response."""
+
 
 def read_lines(name: str) -> list[dict[str, Any]]:
     """Return the objects of one JSON Lines file of the sample."""
