@@ -45,6 +45,7 @@ def root(f: Callable[[float], float], low: float, high: float) -> float:
 # ---------------------------------------------------------------- one calculation per question
 
 
+@cache
 def bowl_period(moment: float = 0.4) -> float:
     """Return the period of a ball of moment `moment` M r^2 by integrating its motion (energy, no slip)."""
     r, arc, g = 0.02, 0.35, 9.81
@@ -75,6 +76,7 @@ def drag_speed(t: float = 2.0, n: int = 2000) -> float:
     return v
 
 
+@cache
 def coax_inductance(*, inside: bool = True) -> float:
     """Return the inductance per metre from the field energy of one ampere."""
     mu, a, b = 4e-7 * PI, 1e-3, 4e-3
@@ -101,11 +103,13 @@ def image_force(x: float) -> float:
     )
 
 
+@cache
 def image_work() -> float:
     """Return the work from 3 cm to infinity, with x = 0.03/u."""
     return integral(lambda u: np.array([image_force(0.03 / v) * 0.03 / v**2 for v in u]), 1e-6, 1, 200)
 
 
+@cache
 def ice_entropies() -> tuple[float, float, float, float, float]:
     """Return the four entropy changes in J/K and the final temperature in K, by quadrature of C dT/T."""
     ice, melt, warm, latent, zero = 0.2 * 2100, 0.2 * 4180, 0.5 * 4180, 0.2 * 3.34e5, 273.15
@@ -119,6 +123,7 @@ def ice_entropies() -> tuple[float, float, float, float, float]:
     )
 
 
+@cache
 def vdw_cooling() -> float:
     """Return the temperature change at constant U, with (dU/dV)_T from the equation of state."""
     gas, a, b, c_v = 8.314462618, 0.137, 3.87e-5, 20.8
@@ -137,6 +142,7 @@ def vdw_cooling() -> float:
     return t - 300.0
 
 
+@cache
 def well_element() -> float:
     """Return <1|x|2> in units of L."""
     return integral(lambda x: 2 * x * np.sin(PI * x) * np.sin(2 * PI * x), 0, 1)
@@ -176,6 +182,7 @@ def quartic_ground() -> float:
     return float(np.linalg.eigvalsh(matrix)[0])
 
 
+@cache
 def film_reflectance(beams: int = 60) -> float:
     """Return the reflectance of the coated surface, adding the given number of beams with their phases."""
     n, s = 1.38, 1.52
@@ -202,6 +209,7 @@ def lens_image() -> tuple[float, float]:
     return where, y1 + where * u1
 
 
+@cache
 def debye_fraction(u: float = 4.0) -> float:
     """Return C_V/3R at theta/T = u, as the derivative of the internal energy."""
 
@@ -211,6 +219,7 @@ def debye_fraction(u: float = 4.0) -> float:
     return derivative(energy, 1 / u, 1e-4)
 
 
+@cache
 def schottky_temperature() -> float:
     """Return the temperature of the largest C of levels 0 and 1 meV, by search over a derivative of <E>."""
 
@@ -224,6 +233,7 @@ def schottky_temperature() -> float:
     return 0.5 * (low + high)
 
 
+@cache
 def rocket() -> tuple[float, float, float]:
     """Return (ship time, Earth time, gamma half way): integrating rapidity, distance and time to 6 ly."""
     a, h = 1.03, 1e-5
