@@ -1,0 +1,67 @@
+"""Who answers a call: a model's provider, or an offline monitor in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from llm.providers import make_provider
+from llm.types import Provider, ProviderError, Reply
+from monitoring import offline
+from monitoring.engine.claims import Work
+from monitoring.engine.materials import READS_PROMPTS
+
+log = logging.getLogger(__name__)
+
+
+class Answerer(Protocol):
+    """Something that answers a claimed call, once."""
+
+    async def answer(self, work: Work) -> Reply:
+        """Return the reply, or raise ProviderError."""
+
+    async def aclose(self) -> None:
+        """Close connections."""
+
+
+class Online:
+    """A model behind its provider."""
+
+    def __init__(self, provider: Provider, *, timeout: float) -> None:
+        self._provider = provider
+        self._timeout = timeout
+
+    async def answer(self, work: Work) -> Reply:
+        assert work.request is not None
+        try:
+            # The SDK's own timeout is per read; this one bounds the whole request.
+            async with asyncio.timeout(self._timeout):
+                return await self._provider.complete(work.request)
+        except TimeoutError as error:
+            raise ProviderError(f"no reply within {self._timeout:g} s", kind="transient") from error
+
+    async def aclose(self) -> None:
+        await self._provider.aclose()
+
+
+class Offline:
+    """An offline monitor; it computes in a thread, so that leases are renewed meanwhile."""
+
+    def __init__(self, baseline: offline.Baseline) -> None:
+        self._baseline = baseline
+
+    async def answer(self, work: Work) -> Reply:
+        assert work.case is not None
+        return await asyncio.to_thread(self._baseline.answer, work.case)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+def answerer_for(settings: Mapping[str, Any]) -> Answerer:
+    """Return who answers the calls of a run with these settings."""
+    if settings["provider"] in READS_PROMPTS:
+        return Online(make_provider(settings), timeout=settings["timeout"])
+    return Offline(offline.make(settings["provider"], settings["options"]))
