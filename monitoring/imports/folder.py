@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.imports.reading import Fields, RefusedRow, load_object, read_bytes
+from annotation.imports.fields import Fields, RefusedRow
+from annotation.imports.reading import load_object, read_bytes
 from core.errors import UserError
 
 MANIFEST = "public_manifest.json"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.imports.reading import Fields, RefusedRow, Row, Source, read_each
+from annotation.imports.fields import Fields, RefusedRow
+from annotation.imports.reading import Row, Source, read_each
 from annotation.imports.records import MAX_GENERATOR, MAX_QUESTION_ID, MAX_RESPONSE_LABEL
 
 READY, EXCLUDED = "ready", "excluded"

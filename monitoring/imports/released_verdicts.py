@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.imports.reading import Fields, RefusedRow, Row, Source, read_each
+from annotation.imports.fields import Fields, RefusedRow
+from annotation.imports.reading import Row, Source, read_each
 from annotation.imports.records import MAX_QUESTION_ID, MAX_RESPONSE_LABEL
 from monitoring.imports.released_labels import Key, ReleasedLabel
 from monitoring.models import Condition, Verdict

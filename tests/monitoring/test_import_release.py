@@ -18,7 +18,8 @@ from annotation.models import Label, Question, Study, Trace
 from core import audit
 from core.errors import ImportRefused, UserError
 from core.models import AuditEntry
-from monitoring.imports.release import ReleaseReport, import_release
+from monitoring.imports.release import import_release
+from monitoring.imports.report import ReleaseReport
 from monitoring.models import Batch, Monitor, Run, Verdict
 from tests.annotation.files import question_row, write_lines
 from tests.monitoring.files import (

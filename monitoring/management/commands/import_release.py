@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.management.base import FalsestepCommand, count
-from monitoring.imports.release import ReleaseReport, import_release
+from monitoring.imports.release import import_release
+from monitoring.imports.report import ReleaseReport
 
 
 class Command(FalsestepCommand):
