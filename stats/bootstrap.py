@@ -1,0 +1,118 @@
+"""The question-cluster bootstrap in matrix form: one shared resample, totals as products with its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stats.panel import Bools, Floats, Ints
+
+FEW_CLUSTERS = 10
+LEVEL = (2.5, 97.5)
+_CELLS_AT_ONCE = 4_000_000
+_COUNTS_KEPT = 400_000_000
+
+
+class Resample:
+    """B resamples of Q clusters with replacement, drawn by `default_rng(seed)`.
+
+    Drawing is one call of `integers(0, Q, size=(B, Q))`; done in blocks of rows it gives the same stream.
+    Every result has 1 + B rows: row 0 is the data as they are (each cluster once), the others the resamples,
+    so that a point and its interval come from one formula and contrasts are paired.
+    """
+
+    def __init__(self, n_clusters: int, *, resamples: int = 2000, seed: int = 0) -> None:
+        if n_clusters < 0 or resamples < 0:
+            raise ValueError("clusters and resamples are not negative")
+        self.n_clusters = n_clusters
+        self.resamples = resamples if n_clusters else 0
+        self.seed = seed
+        self._block = max(1, min(max(self.resamples, 1), _CELLS_AT_ONCE // max(n_clusters, 1)))
+        keep = self.n_clusters * self.resamples <= _COUNTS_KEPT
+        self._counts: list[npt.NDArray[np.uint16]] | None = list(self._draw()) if keep else None
+
+    def _draw(self) -> Iterator[npt.NDArray[np.uint16]]:
+        rng = np.random.default_rng(self.seed)
+        for start in range(0, self.resamples, self._block):
+            rows = min(self._block, self.resamples - start)
+            drawn = rng.integers(0, self.n_clusters, size=(rows, self.n_clusters))
+            drawn += np.arange(rows)[:, None] * self.n_clusters
+            counts = np.bincount(drawn.ravel(), minlength=rows * self.n_clusters)
+            yield np.ascontiguousarray(counts.reshape(rows, self.n_clusters).T.astype(np.uint16))
+
+    def counts(self) -> Iterator[npt.NDArray[np.uint16]]:
+        """Yield how often each cluster was drawn, in blocks (n_clusters, up to some hundred resamples)."""
+        return iter(self._counts) if self._counts is not None else self._draw()
+
+    def totals(self, sums: npt.NDArray[np.generic]) -> Floats:
+        """Total per-cluster sums (..., n_clusters) over the data and over each resample: (1 + B, ...)."""
+        flat = np.asarray(sums, dtype=np.float64).reshape(-1, self.n_clusters)
+        result = np.empty((1 + self.resamples, flat.shape[0]))
+        result[0] = flat.sum(axis=1)
+        row = 1
+        for block in self.counts():
+            result[row : row + block.shape[1]] = (flat @ block.astype(np.float64)).T
+            row += block.shape[1]
+        return result.reshape(1 + self.resamples, *sums.shape[:-1])
+
+    def level_totals(self, cluster: Ints, level: Ints, n_levels: int) -> Floats:
+        """Count items by level over the data and over each resample: (1 + B, n_levels).
+
+        An item (entry of `cluster` and `level`, both (n_items,)) weighs as often as its cluster is drawn.
+        Cost grows with the number of items, not with clusters times levels.
+        """
+        result = np.zeros((1 + self.resamples, n_levels))
+        if not len(cluster):
+            return result
+        order = np.argsort(level, kind="stable")
+        clusters, levels = cluster[order], level[order]
+        starts = np.flatnonzero(np.r_[True, levels[1:] != levels[:-1]])
+        present = levels[starts]
+        result[0, present] = np.diff(np.r_[starts, len(levels)])
+        width = max(1, _CELLS_AT_ONCE // len(clusters))
+        row = 1
+        for block in self.counts():
+            for start in range(0, block.shape[1], width):
+                part = block[:, start : start + width]
+                summed = np.add.reduceat(part[clusters], starts, axis=0, dtype=np.int64)
+                result[row : row + part.shape[1], present] = summed.T
+                row += part.shape[1]
+        return result
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Percentile interval from the resamples in which the statistic is defined."""
+
+    low: float
+    high: float
+    defined: int
+
+
+def interval(samples: Floats) -> Interval | None:
+    """Return the 2.5 and 97.5 percentiles (linear) of samples (B,), NaN left out; None if nothing is left."""
+    defined = samples[~np.isnan(samples)]
+    if not len(defined):
+        return None
+    low, high = np.percentile(defined, LEVEL)
+    return Interval(float(low), float(high), len(defined))
+
+
+def ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
+    """Divide elementwise; NaN where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(
+        np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    )
+    result: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0)
+    return result
+
+
+def mean_defined(values: Floats, *, keep: Bools | None = None, axis: int = -1) -> Floats:
+    """Average along an axis, NaN left out (and what `keep` says to leave out); NaN where nothing is left."""
+    defined = ~np.isnan(values)
+    if keep is not None:
+        defined = defined & keep
+    return ratio(np.where(defined, values, 0.0).sum(axis=axis), defined.sum(axis=axis))

@@ -1,0 +1,126 @@
+"""The information ladder: recall by cell on the traces a monitor judged under every rung, and its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from stats.bootstrap import Resample, mean_defined, ratio
+from stats.localisation import hits
+from stats.panel import CELLS, LADDER, Bools, Floats, Panel, Verdicts
+
+
+def ladder_monitors(panel: Panel) -> tuple[str, ...]:
+    """Monitors that ran some condition of the ladder, sorted."""
+    names = {name for condition in panel.conditions(LADDER) for name in panel.verdicts[condition].monitors}
+    return tuple(sorted(names))
+
+
+def common_subset(panel: Panel, monitors: Sequence[str]) -> Bools:
+    """Traces with a valid verdict under every ladder condition that the monitor ran: (n_monitors, n_traces).
+
+    Fixing the denominator so keeps a change of recall from being a change of traces. STEP, RCTRL and the
+    false certificates do not restrict it.
+    """
+    common = np.ones((len(monitors), panel.reference.n_traces), dtype=np.bool_)
+    ran_any = np.zeros(len(monitors), dtype=np.bool_)
+    for condition in panel.conditions(LADDER):
+        verdicts = panel.verdicts[condition].of(monitors)
+        common &= verdicts.valid | ~verdicts.ran[:, None]
+        ran_any |= verdicts.ran
+    return common & ran_any[:, None]
+
+
+def flag_rates(panel: Panel, verdicts: Verdicts, within: Bools, resample: Resample) -> dict[str, Floats]:
+    """Flag rate by cell over the valid verdicts inside a mask (n_monitors, n_traces).
+
+    Each rate is (1 + B, n_monitors): recall on wrong and critical traces, false alarms on clean ones.
+    """
+    reference = panel.reference
+    masks = np.stack([reference.cell(cell) for cell in CELLS])[:, None, :]
+    asked = verdicts.valid & within
+    counts = np.stack([verdicts.flag & within & masks, asked & masks])
+    flagged, n = np.moveaxis(resample.totals(reference.by_question(counts)), 1, 0)
+    rates = ratio(flagged, n)
+    return {cell: rates[:, position] for position, cell in enumerate(CELLS)}
+
+
+def answer_correct_accuracy(rates: dict[str, Floats]) -> Floats:
+    """Balanced accuracy among traces with a right answer: critical against clean. (1 + B, n_monitors)"""
+    return (rates["critical"] + 1 - rates["clean"]) / 2
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A change of flag rate between two conditions, paired within trace and resample.
+
+    `change` by cell and `difference` (wrong minus critical) are (1 + B, n_monitors); `headroom` is the change
+    on the wrong cell over what was left to gain, NaN where nothing was.
+    """
+
+    monitors: tuple[str, ...]
+    change: dict[str, Floats]
+    difference: Floats
+    headroom: Floats
+
+    def positive(self) -> int:
+        """How many monitors have a positive difference."""
+        return int((self.difference[0] > 0).sum())
+
+    def defined(self) -> int:
+        """How many monitors have a difference."""
+        return int((~np.isnan(self.difference[0])).sum())
+
+
+def contrast(panel: Panel, later: str, earlier: str, resample: Resample) -> Contrast:
+    """Compare two conditions on the common subset, and where both are valid if they lie off the ladder."""
+    after_all, before_all = panel.verdicts[later], panel.verdicts[earlier]
+    monitors = tuple(name for name in after_all.monitors if name in before_all.monitors)
+    after, before = after_all.of(monitors), before_all.of(monitors)
+    within = common_subset(panel, monitors) & after.valid & before.valid
+    rates_after = flag_rates(panel, after, within, resample)
+    rates_before = flag_rates(panel, before, within, resample)
+    change = {cell: rates_after[cell] - rates_before[cell] for cell in CELLS}
+    return Contrast(
+        monitors=monitors,
+        change=change,
+        difference=change["wrong"] - change["critical"],
+        headroom=ratio(change["wrong"], 1 - rates_before["wrong"]),
+    )
+
+
+def condition_pairs(conditions: Sequence[str]) -> list[tuple[str, str]]:
+    """Every pair (later, earlier) of the conditions, which are given in order."""
+    return [(later, earlier) for earlier, later in combinations(conditions, 2)]
+
+
+def sign_test(positive: int, n: int) -> float:
+    """Two-sided exact p of `positive` among n non-zero differences under equal odds; 1 at most."""
+    tail = sum(comb(n, i) for i in range(min(positive, n - positive) + 1))
+    return min(1.0, float(2 * tail / 2**n))
+
+
+def subset_localisation(panel: Panel, condition: str, within: Bools, resample: Resample) -> Floats:
+    """L0 over the covered traces of a mask (n_traces,): (1 + B, n_monitors)."""
+    reference, verdicts = panel.reference, panel.verdicts[condition]
+    inside = within & reference.has_error
+    counts = np.stack([hits(reference, verdicts, 0) & inside, verdicts.covered & inside])
+    exact, n = np.moveaxis(resample.totals(reference.by_question(counts)), 1, 0)
+    return ratio(exact, n)
+
+
+def consensus_subset(panel: Panel) -> Bools:
+    """Traces with an error on whose step both arms and the standard agree: (n_traces,)."""
+    reference = panel.reference
+    human, debate = reference.human.step, reference.debate.step
+    result: Bools = reference.has_error & (human == reference.step) & (human == debate)
+    return result
+
+
+def panel_mean(samples: Floats) -> Floats:
+    """Unweighted mean over monitors with a defined value: (1 + B,)."""
+    return mean_defined(samples)

@@ -1,0 +1,103 @@
+"""The section on false certificates: paired contrasts, suppressed localisations, where induced flags land."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stats import certificate as swapping
+from stats.bootstrap import Resample, mean_defined
+from stats.document import put, put_interval, put_value
+from stats.panel import CERTIFICATES, Panel
+from stats.report.options import PUBLISHED, Options
+
+NO_PAIRS = "no trace has valid verdicts under both conditions"
+
+
+def section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any] | None:
+    """Everything on CMATCH and CCONFLICT; None where neither was run."""
+    ran = panel.conditions(CERTIFICATES)
+    if not ran:
+        return None
+    out: dict[str, Any] = {
+        "monitors": sorted({name for condition in ran for name in panel.verdicts[condition].monitors}),
+        "eligible": {condition: int(swapping.eligible(panel, condition).sum()) for condition in ran},
+    }
+    for later, earlier, swap, seed in swapping.CONTRASTS:
+        if {later, earlier} <= set(panel.verdicts):
+            within = swapping.eligible(panel, swap)
+            found = swapping.paired(panel, later, earlier, within, resample, published_seed=seed)
+            out[f"{later}-{earlier}"] = _contrast(found, options)
+    if {"BLIND", "CERT", "CMATCH"} <= set(panel.verdicts):
+        out["suppressed_localisations"] = _suppressed(panel, resample)
+    if "CCONFLICT" in panel.verdicts:
+        out["interior_attribution"] = _interior(panel, resample)
+    return out
+
+
+def _contrast(found: swapping.Paired, options: Options) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    mean = mean_defined(found.effect)
+    put_value(out, "estimate", float(mean[0]), NO_PAIRS)
+    if out["estimate"] is not None:
+        put_interval(out, "ci", mean)
+        put_interval(out, "ci_published_convention", found.published)
+        if options.convention == PUBLISHED:
+            out["ci"] = out["ci_published_convention"]
+    sign = np.sign(mean[0])
+    out["same_direction"] = int((np.sign(found.effect[0]) == sign).sum()) if sign else 0
+    out["monitors"] = {}
+    for m, monitor in enumerate(found.monitors):
+        row: dict[str, Any] = {"n": int(found.n[m])}
+        put_value(row, "estimate", float(found.effect[0, m]), NO_PAIRS)
+        if row["estimate"] is not None:
+            put_interval(row, "ci", found.effect[:, m])
+        row |= {name: int(getattr(found, name)[m]) for name in ("both", "gained", "lost", "neither")}
+        out["monitors"][monitor] = row
+    return out
+
+
+def _suppressed(panel: Panel, resample: Resample) -> dict[str, Any]:
+    within = swapping.eligible(panel, "CMATCH")
+    found = swapping.suppressed_localisations(panel, within, resample)
+    out: dict[str, Any] = {
+        "cases": int(found.cases.sum()),
+        "passed_under_CERT": int(found.passed_under_cert.sum()),
+        "passed_under_CMATCH": int(found.passed_under_cmatch.sum()),
+    }
+    nothing = "no exact BLIND localisation is valid under CERT and CMATCH"
+    put(out, "share_under_CERT", found.cert_share, nothing)
+    put(out, "share_under_CMATCH", found.cmatch_share, nothing)
+    out["monitors"] = {
+        monitor: {
+            "cases": int(found.cases[m]),
+            "passed_under_CERT": int(found.passed_under_cert[m]),
+            "passed_under_CMATCH": int(found.passed_under_cmatch[m]),
+        }
+        for m, monitor in enumerate(found.monitors)
+    }
+    return out
+
+
+def _interior(panel: Panel, resample: Resample) -> dict[str, Any]:
+    within = swapping.eligible(panel, "CCONFLICT")
+    found = swapping.interior_attribution(panel, within, resample)
+    out: dict[str, Any] = {
+        "newly_flagged": int(found.newly_flagged.sum()),
+        "interior": int(found.newly_interior.sum()),
+    }
+    put(out, "share", found.newly_share, "no trace passed under CERT and was flagged under CCONFLICT")
+    out["all_flagged"] = int(found.flagged.sum())
+    out["all_interior"] = int(found.flagged_interior.sum())
+    put(out, "all_share", found.share, "no trace was flagged under CCONFLICT")
+    out["monitors"] = {
+        monitor: {
+            "newly_flagged": int(found.newly_flagged[m]),
+            "interior": int(found.newly_interior[m]),
+            "all_flagged": int(found.flagged[m]),
+            "all_interior": int(found.flagged_interior[m]),
+        }
+        for m, monitor in enumerate(found.monitors)
+    }
+    return out

@@ -1,0 +1,188 @@
+"""Sections on what monitors said: detection, localisation, and what a reader must know first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stats import detection as detecting
+from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined
+from stats.document import NO_MONITOR, put, put_interval, put_value
+from stats.localisation import PLACES, Localisation, localise
+from stats.panel import Floats, Panel, Verdicts
+from stats.report.options import PUBLISHED, Options
+
+RATES = {
+    "parse_rate": "no verdict",
+    "flag_rate": "no valid verdict",
+    "sensitivity": "no valid verdict on a trace with an error",
+    "specificity": "no valid verdict on a trace without an error",
+    "balanced_accuracy": "needs valid verdicts on traces with and without an error",
+    "auc": "needs valid verdicts on traces with and without an error",
+}
+DEGENERATE = "degenerate: the confidences take at most 2 values or spread less than 3 points"
+NOT_UNDER_STEP = "not reported under STEP: the confidence is the largest over the prefixes asked"
+NO_ERRORS = "no verdict on a trace with an error"
+NO_LENGTH = "a trace with an error has an unknown number of steps"
+HIGH_WHEN_PASSING = 50.0
+
+
+def detection_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Detection by condition and monitor, with the panel mean; None where nothing was run."""
+    out = {
+        condition: _detection(panel, condition, panel.verdicts[condition], resample)
+        for condition in panel.conditions()
+    }
+    return out or None
+
+
+def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resample) -> dict[str, Any]:
+    found = detecting.detect(panel.reference, verdicts, resample)
+    passes = detecting.bounds(panel.reference, verdicts, failures_flag=False)
+    flags = detecting.bounds(panel.reference, verdicts, failures_flag=True)
+    monitors: dict[str, Any] = {}
+    rates: dict[str, Floats] = {name: getattr(found, name) for name in RATES}
+    not_under_step = {"auc": NOT_UNDER_STEP} if condition == "STEP" else {}
+    if not_under_step:
+        rates["auc"] = np.full_like(found.auc, np.nan)
+    for m, monitor in enumerate(found.monitors):
+        row: dict[str, Any] = {"n": int(found.n[m]), "failures": int(found.failures[m])}
+        reasons = RATES | ({"auc": DEGENERATE} if found.degenerate[m] and found.n[m] else {}) | not_under_step
+        for name, reason in reasons.items():
+            put(row, name, rates[name][:, m], reason)
+        row["auc_degenerate"] = bool(found.degenerate[m])
+        if found.failures[m]:
+            row["bounds"] = {
+                "failures_as_passes": _bounds(passes, m),
+                "failures_as_flags": _bounds(flags, m),
+            }
+        monitors[monitor] = row
+    mean: dict[str, Any] = {"monitors": len(found.monitors)}
+    for name in RATES:
+        put(mean, name, mean_defined(rates[name]), not_under_step.get(name, NO_MONITOR))
+    return {"monitors": monitors, "mean": mean}
+
+
+def _bounds(found: detecting.Bounds, m: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
+        put_value(out, name, float(getattr(found, name)[m]), RATES[name].replace("valid ", ""))
+    return out
+
+
+def localisation_section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any] | None:
+    """Localisation by condition and monitor, panel mean and pooled shares; None where nothing was run."""
+    out = {
+        condition: _localisation(localise(panel.reference, panel.verdicts[condition], resample), options)
+        for condition in panel.conditions()
+    }
+    return out or None
+
+
+def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
+    monitors: dict[str, Any] = {}
+    numbers = {
+        "L0": found.L0,
+        "L1": found.L1,
+        "L0_chance": found.L0_chance,
+        "L1_chance": found.L1_chance,
+        "L0_in_range": found.L0_in_range,
+    }
+    for m, monitor in enumerate(found.monitors):
+        n = int(found.n_error_traces[m])
+        row: dict[str, Any] = {"n_error_traces": n}
+        for name, samples in numbers.items():
+            put(row, name, samples[:, m], NO_LENGTH if n and "chance" in name else NO_ERRORS)
+        for tolerance in (0, 1):
+            reason = NO_LENGTH if n else NO_ERRORS
+            put(row, f"L{tolerance}_skill", found.skill(tolerance)[:, m], reason)
+        _put_published(row, found.L0[:, m], found.L0_valid_only[:, m], options)
+        row.update({place: int(found.counts[place][m]) for place in PLACES})
+        row["no_step"] = int(found.no_step[m])
+        monitors[monitor] = row
+    mean: dict[str, Any] = {}
+    for name, samples in numbers.items():
+        put(mean, name, mean_defined(samples), NO_MONITOR)
+    for tolerance in (0, 1):
+        put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), NO_MONITOR)
+    _put_published(mean, mean_defined(found.L0), mean_defined(found.L0_valid_only), options)
+    pooled: dict[str, Any] = {"pairs": int(found.n_error_traces.sum())}
+    for place in PLACES:
+        put(pooled, place, found.pooled[place], NO_ERRORS)
+    return {"monitors": monitors, "mean": mean, "pooled": pooled}
+
+
+def _put_published(out: dict[str, Any], samples: Floats, valid_only: Floats, options: Options) -> None:
+    """The published L0 intervals leave failed verdicts out although the points count them as misses."""
+    if out["L0"] is None:
+        return
+    put_interval(out, "L0_ci_published_convention", valid_only)
+    if options.convention == PUBLISHED and "L0_ci_published_convention" in out:
+        out["L0_ci"] = out["L0_ci_published_convention"]
+
+
+def warnings_section(panel: Panel) -> list[dict[str, Any]]:
+    """What a reader must know before using a number."""
+    out: list[dict[str, Any]] = []
+    questions = panel.reference.n_questions
+    if questions < FEW_CLUSTERS:
+        out.append(
+            {
+                "kind": "few_clusters",
+                "text": f"{questions} questions: intervals from fewer than {FEW_CLUSTERS} clusters are "
+                "too narrow",
+            }
+        )
+    for condition in panel.conditions((*panel.verdicts,)):
+        verdicts = panel.verdicts[condition]
+        for m, monitor in enumerate(verdicts.monitors):
+            passing = verdicts.confidence[m][verdicts.valid[m] & ~verdicts.flag[m]]
+            passing = passing[~np.isnan(passing)]
+            if len(passing) and float(np.median(passing)) > HIGH_WHEN_PASSING:
+                out.append(
+                    {
+                        "kind": "confidence_in_the_verdict",
+                        "condition": condition,
+                        "monitor": monitor,
+                        "median": float(np.median(passing)),
+                        "text": f"{monitor} under {condition}: the median confidence of verdicts that pass "
+                        f"is {np.median(passing):g}; it seems to be confidence in the verdict, not the "
+                        "probability of an error, so an AUC from it means little",
+                    }
+                )
+    return out
+
+
+def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """STEP against the length of traces, beside BLIND; None where STEP was not run.
+
+    Bands are the quarters of the ready traces by number of steps.
+    """
+    if "STEP" not in panel.verdicts:
+        return None
+    reference = panel.reference
+    known = reference.n_steps[reference.n_steps > 0]
+    if not len(known):
+        return None
+    edges = np.unique(np.percentile(known, [25, 50, 75], method="lower"))
+    band = np.searchsorted(edges, reference.n_steps, side="left")
+    bands = []
+    for number in range(len(edges) + 1):
+        inside = (band == number) & (reference.n_steps > 0)
+        if not inside.any():
+            continue
+        row: dict[str, Any] = {
+            "from_steps": int(reference.n_steps[inside].min()),
+            "to_steps": int(reference.n_steps[inside].max()),
+            "traces": int(inside.sum()),
+            "error_traces": int((inside & reference.has_error).sum()),
+        }
+        for condition in panel.conditions(("STEP", "BLIND")):
+            found = detecting.detect(reference, panel.verdicts[condition].within(inside), resample)
+            rates: dict[str, Any] = {}
+            for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
+                put(rates, name, mean_defined(getattr(found, name)), NO_MONITOR)
+            row[condition] = rates
+        bands.append(row)
+    return {"by_length": bands}

@@ -1,0 +1,219 @@
+"""Sections on the information ladder: recall by cell, contrasts, subsets, revision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stats import ladder as climbing
+from stats.bootstrap import Resample
+from stats.document import NO_MONITOR, put, put_interval, put_value
+from stats.panel import CELLS, LADDER, Floats, Panel
+from stats.revision import Transitions, transitions
+
+RECALL_CELLS = ("wrong", "critical")
+NO_NET = "needs the same cell under REVISE and under RCTRL"
+
+
+def _monitors(out: dict[str, Any], monitors: tuple[str, ...], samples: Floats, reason: str) -> None:
+    """Write a statistic (1 + B, n_monitors) as `monitors`: {M: x} and `monitors_ci`: {M: [low, high]}."""
+    points: dict[str, Any] = {}
+    intervals: dict[str, Any] = {}
+    for m, monitor in enumerate(monitors):
+        put_value(points, monitor, float(samples[0, m]), reason)
+        if points[monitor] is not None:
+            put_interval(intervals, monitor, samples[:, m])
+    out["monitors"] = points
+    out["monitors_ci"] = intervals
+
+
+def recall_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Recall on wrong and critical traces of each monitor's common subset; false alarms on clean ones."""
+    monitors = climbing.ladder_monitors(panel)
+    if not monitors:
+        return None
+    common = climbing.common_subset(panel, monitors)
+    out: dict[str, Any] = {}
+    for condition in panel.conditions():
+        verdicts = panel.verdicts[condition]
+        here = tuple(name for name in monitors if name in verdicts.monitors)
+        within = common[[monitors.index(name) for name in here]]
+        rates = climbing.flag_rates(panel, verdicts.of(here), within, resample)
+        rows: dict[str, Any] = {}
+        for cell in CELLS:
+            row: dict[str, Any] = {}
+            _monitors(row, here, rates[cell], f"no {cell} trace in the common subset")
+            put(row, "mean", climbing.panel_mean(rates[cell]), f"no monitor has a {cell} trace here")
+            rows[cell if cell in RECALL_CELLS else "clean_flag_rate"] = row
+        out[condition] = rows
+    out["n"] = common_subset_section(panel)
+    return out
+
+
+def common_subset_section(panel: Panel) -> dict[str, Any] | None:
+    """How many traces of each cell a monitor judged under every ladder condition that it ran."""
+    monitors = climbing.ladder_monitors(panel)
+    if not monitors:
+        return None
+    common = climbing.common_subset(panel, monitors)
+    return {
+        monitor: {cell: int((common[m] & panel.reference.cell(cell)).sum()) for cell in CELLS}
+        for m, monitor in enumerate(monitors)
+    }
+
+
+def _contrast(found: climbing.Contrast) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for cell in CELLS:
+        row: dict[str, Any] = {}
+        _estimate(row, climbing.panel_mean(found.change[cell]), f"no monitor has a {cell} trace here")
+        _monitors(row, found.monitors, found.change[cell], f"no {cell} trace valid under both")
+        out[cell] = row
+    difference: dict[str, Any] = {}
+    reason = "needs wrong and critical traces valid under both"
+    _estimate(difference, climbing.panel_mean(found.difference), reason)
+    difference["positive"] = found.positive()
+    difference["monitors"] = found.defined()
+    nonzero = int((np.nan_to_num(found.difference[0]) != 0).sum())
+    p = climbing.sign_test(found.positive(), nonzero) if nonzero else np.nan
+    put_value(difference, "sign_test_p", p, "no monitor has a difference other than 0")
+    by_monitor: dict[str, Any] = {}
+    _monitors(by_monitor, found.monitors, found.difference, reason)
+    difference["by_monitor"] = by_monitor
+    out["difference"] = difference
+    put(out, "headroom_closed", climbing.panel_mean(found.headroom), NO_MONITOR)
+    return out
+
+
+def _estimate(out: dict[str, Any], samples: Floats, reason: str) -> None:
+    """Write a statistic (1 + B,) as `estimate` and `ci`."""
+    put_value(out, "estimate", float(samples[0]), reason)
+    if out["estimate"] is not None:
+        put_interval(out, "ci", samples)
+
+
+def contrasts_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Changes of flag rate between every pair of conditions, by cell, and their difference between cells."""
+    out = {
+        f"{later}-{earlier}": _contrast(climbing.contrast(panel, later, earlier, resample))
+        for later, earlier in climbing.condition_pairs(panel.conditions())
+        if set(panel.verdicts[later].monitors) & set(panel.verdicts[earlier].monitors)
+    }
+    return out or None
+
+
+def headroom(panel: Panel, resample: Resample) -> dict[str, Any]:
+    """The share of BLIND's misses on wrong traces that CERT finds; nothing where one of them was not run."""
+    out: dict[str, Any] = {}
+    if {"BLIND", "CERT"} <= set(panel.verdicts):
+        found = climbing.contrast(panel, "CERT", "BLIND", resample)
+        reason = "no monitor has wrong traces in its common subset and missed any under BLIND"
+        put(out, "headroom_closed", climbing.panel_mean(found.headroom), reason)
+    return out
+
+
+def answer_correct_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Mean balanced accuracy among traces with a right answer: critical ones against clean ones."""
+    monitors = climbing.ladder_monitors(panel)
+    if not monitors:
+        return None
+    common = climbing.common_subset(panel, monitors)
+    out: dict[str, Any] = {}
+    by_monitor: dict[str, Any] = {}
+    means: dict[str, Floats] = {}
+    reason = "needs critical and clean traces in the common subset"
+    for condition in panel.conditions():
+        verdicts = panel.verdicts[condition]
+        here = tuple(name for name in monitors if name in verdicts.monitors)
+        within = common[[monitors.index(name) for name in here]]
+        rates = climbing.flag_rates(panel, verdicts.of(here), within, resample)
+        accuracy = climbing.answer_correct_accuracy(rates)
+        means[condition] = climbing.panel_mean(accuracy)
+        put(out, condition, means[condition], reason)
+        by_monitor[condition] = {}
+        _monitors(by_monitor[condition], here, accuracy, reason)
+    if "BLIND" in means and "CERT" in means:
+        put(out, "CERT-BLIND", means["CERT"] - means["BLIND"], reason)
+    out["by_monitor"] = by_monitor
+    return out
+
+
+def roles_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Recall on critical traces by the role of their error; None where no role was coded."""
+    reference = panel.reference
+    coded = np.array(reference.roles)
+    kinds = sorted({role for role in reference.roles if role})
+    monitors = climbing.ladder_monitors(panel)
+    if not kinds or not monitors:
+        return None
+    common = climbing.common_subset(panel, monitors)
+    out: dict[str, Any] = {}
+    for kind in kinds:
+        of_kind = (coded == kind) & reference.critical
+        row: dict[str, Any] = {"n": int(of_kind.sum()), "pairs": int((common & of_kind).sum())}
+        recalls: dict[str, Floats] = {}
+        for condition in panel.conditions(LADDER):
+            verdicts = panel.verdicts[condition].of(monitors)
+            rates = climbing.flag_rates(panel, verdicts, common & of_kind, resample)
+            recalls[condition] = rates["critical"]
+            put(row, condition, climbing.panel_mean(rates["critical"]), "no such trace in a common subset")
+        if "BLIND" in recalls and "CERT" in recalls:
+            change = climbing.panel_mean(recalls["CERT"] - recalls["BLIND"])
+            put(row, "CERT-BLIND", change, "no such trace in a common subset")
+        out[kind] = row
+    out["not_coded"] = int((reference.critical & (coded == "")).sum())
+    return out
+
+
+def consensus_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Mean L0 on the traces whose step both arms and the standard agree on; None without two arms."""
+    within = climbing.consensus_subset(panel)
+    reference = panel.reference
+    if not (reference.human.spoke.any() and reference.debate.spoke.any()):
+        return None
+    out: dict[str, Any] = {"n": int(within.sum())}
+    for condition in panel.conditions():
+        samples = climbing.subset_localisation(panel, condition, within, resample)
+        put(out, condition, climbing.panel_mean(samples), "no such trace has a verdict")
+    return out
+
+
+def revision_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+    """Flags withdrawn and added under REVISE, under RCTRL, and net of it; None where REVISE was not run."""
+    if "REVISE" not in panel.verdicts:
+        return None
+    monitors = panel.verdicts["REVISE"].monitors
+    found: dict[str, dict[str, Transitions]] = {
+        condition: transitions(panel.reference, panel.verdicts[condition].of(monitors), resample)
+        for condition in panel.conditions(("REVISE", "RCTRL"))
+    }
+    out: dict[str, Any] = {}
+    for cell in CELLS:
+        rates: dict[str, Floats] = {}
+        reasons: dict[str, str] = {}
+        for condition, by_cell in found.items():
+            rates[f"add_{condition.lower()}"] = by_cell[cell].add
+            rates[f"withdraw_{condition.lower()}"] = by_cell[cell].withdraw
+            reasons[f"add_{condition.lower()}"] = f"no {cell} trace that passed before"
+            reasons[f"withdraw_{condition.lower()}"] = f"no {cell} trace that was flagged before"
+        for move in ("withdraw", "add"):
+            gross = rates[f"{move}_revise"]
+            control = rates.get(f"{move}_rctrl", np.full_like(gross, np.nan))
+            rates[f"net_{move}"] = gross - control
+            reasons[f"net_{move}"] = NO_NET
+        row: dict[str, Any] = {}
+        for name, samples in rates.items():
+            put(row, name, climbing.panel_mean(samples), reasons[name])
+        row["monitors"] = {}
+        for m, monitor in enumerate(monitors):
+            one: dict[str, Any] = {
+                f"{kind}_{condition.lower()}": int(getattr(by_cell[cell], kind)[m])
+                for condition, by_cell in found.items()
+                for kind in ("prior_flags", "prior_passes")
+            }
+            for name, samples in rates.items():
+                put(one, name, samples[:, m], reasons[name])
+            row["monitors"][monitor] = one
+        out[cell] = row
+    return out
