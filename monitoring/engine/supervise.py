@@ -103,7 +103,8 @@ def wait_for(
     with _sigterm_as_exit(), OwnWorker() as own:
         deadline = time.monotonic() + timeout
         progressed_at, progress = time.monotonic(), -1
-        waking.send(batch.pk)
+        if batch.status == Batch.Status.RUNNING:
+            waking.send(batch.pk)
         while True:
             # A dead worker's calls are returned at once, but waking is for when nothing moves.
             sweeper.sweep(wake=False)
