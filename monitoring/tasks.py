@@ -12,7 +12,7 @@ from monitoring.engine import heartbeat, identity, sweeper, waking, worker
 
 # One byte shared by a worker and the pool processes forked from it: set once the worker is told to stop.
 _stopping = mmap.mmap(-1, 1)
-_pulse: heartbeat.Pulse | None = None
+_pulses: list[heartbeat.Pulse] = []
 
 
 def told_to_stop() -> bool:
@@ -20,8 +20,8 @@ def told_to_stop() -> bool:
     return _stopping[0] == 1
 
 
-# Acknowledged when it starts, against the default of all other tasks: a driver outlives any visibility timeout,
-# and if it dies the sweeper wakes another, since the database says what is left to do.
+# Acknowledged when it starts, unlike other tasks: a driver outlives any visibility timeout, and if it dies
+# the sweeper wakes another, since the database says what is left to do.
 @shared_task(name=waking.DRIVE, acks_late=False, time_limit=3600)
 def drive_batch(batch_id: int) -> None:
     """Work on a batch for a while; hand on what is left."""
@@ -38,10 +38,9 @@ def sweep() -> None:
 
 @signals.worker_ready.connect
 def _on_ready(**_: Any) -> None:
-    global _pulse
     _stopping[0] = 0
-    _pulse = heartbeat.Pulse()
-    _pulse.start()
+    _pulses.append(heartbeat.Pulse())
+    _pulses[-1].start()
     try:
         sweeper.sweep()
     finally:
@@ -55,5 +54,5 @@ def _on_stopping(**_: Any) -> None:
 
 @signals.worker_shutdown.connect
 def _on_stopped(**_: Any) -> None:
-    if _pulse is not None:
-        _pulse.stop()
+    while _pulses:
+        _pulses.pop().stop()

@@ -24,8 +24,6 @@ def count(number: int, noun: str) -> str:
 class FalsestepCommand(BaseCommand):
     """A command whose domain errors become `error: ...` on stderr and exit status 1."""
 
-    requires_system_checks = "__all__"
-
     def run(self, **options: Any) -> None:
         """Do the work; raise UserError for what the caller can mend."""
         raise NotImplementedError

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db import transaction
 
-from annotation.models import Membership, Role, Study
-from core import audit
+from annotation.models import Role, Study
+from annotation.services.people import add_person
 from core.models import User
 
 
@@ -41,25 +40,15 @@ def password() -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-@transaction.atomic
 def gather(study: Study) -> dict[str, User]:
     """Return the cast by user name; people and roles that are missing are made, with the demo's password."""
-    people = {}
-    for part in CAST:
-        person, made = User.objects.get_or_create(
-            username=part.username, defaults={"display_name": part.display_name}
-        )
-        if made:
-            person.set_password(password())
-            person.save(update_fields=["password"])
-        _, given = Membership.objects.get_or_create(study=study, person=person, role=part.role)
-        if given:
-            audit.record(
-                scope=study.slug,
-                actor=None,
-                action="role given",
-                subject=part.username,
-                payload={"role": part.role.value},
-            )
-        people[part.username] = person
-    return people
+    return {
+        part.username: add_person(
+            username=part.username,
+            study=study,
+            roles=[part.role],
+            display_name=part.display_name,
+            password=password(),
+        ).person
+        for part in CAST
+    }

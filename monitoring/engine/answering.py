@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from llm.providers import make_provider
-from llm.types import Provider, ProviderError, Reply
+from core.errors import UserError
+from llm.providers import build
+from llm.types import BadProvider, Provider, ProviderError, Reply
 from monitoring import offline
 from monitoring.engine.claims import Work
 from monitoring.engine.materials import READS_PROMPTS
@@ -61,7 +63,30 @@ class Offline:
 
 
 def answerer_for(settings: Mapping[str, Any]) -> Answerer:
-    """Return who answers the calls of a run with these settings."""
-    if settings["provider"] in READS_PROMPTS:
-        return Online(make_provider(settings), timeout=settings["timeout"])
-    return Offline(offline.make(settings["provider"], settings["options"]))
+    """Return who answers the calls of a run with these settings.
+
+    Raises UserError if that cannot be here: no key in the environment, or settings that make no provider.
+    """
+    if settings["provider"] not in READS_PROMPTS:
+        return Offline(offline.make(settings["provider"], settings["options"]))
+    options = {name: value for name, value in settings["options"].items() if name != "timeout"}
+    try:
+        provider = build(
+            settings["provider"],
+            base_url=settings["base_url"],
+            key=_key(settings["key_env"]),
+            options=options,
+        )
+    except BadProvider as error:
+        raise UserError(str(error)) from error
+    return Online(provider, timeout=settings["timeout"])
+
+
+def _key(name: str) -> str:
+    """Return the key in the environment variable of that name; it is never stored, logged or shown."""
+    if not name:
+        return ""
+    key = os.environ.get(name, "").strip()
+    if not key:
+        raise UserError(f"the environment variable {name}, which holds the key, is not set for the workers")
+    return key

@@ -13,12 +13,13 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from core import audit
 from llm.types import ChatRequest
 from monitoring import offline
-from monitoring.engine import materials, money
+from monitoring.engine import materials, money, pacing
 from monitoring.engine.limits import limits
-from monitoring.models import Attempt, Batch, Call, Monitor, Run
+from monitoring.engine.locking import locked
+from monitoring.engine.pausing import pause_locked
+from monitoring.models import Attempt, Batch, Call, Pace, Run
 from monitoring.prompts import PromptError
 from monitoring.prompts import load as load_prompt
 
@@ -40,13 +41,14 @@ class Work:
     n_steps: int | None
     generator: str
     reserved: Decimal
+    started_at: datetime
     request: ChatRequest | None = None
     case: offline.Case | None = None
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """What a claim brought. `open` is false when the batch takes no more work (paused, cancelled, finished)."""
+    """What a claim brought; `open` is false when the batch takes no more work, as when paused."""
 
     work: list[Work] = field(default_factory=list)
     open: bool = True
@@ -64,8 +66,8 @@ class _Draft:
     reserve: Decimal
 
 
-def claim(*, batch_id: int, owner: str, rooms: Mapping[int, int]) -> Claimed:
-    """Claim calls of a batch for `owner`, at most `rooms[monitor id]` for each monitor.
+def claim(*, batch_id: int, owner: str, room: int) -> Claimed:
+    """Claim at most `room` calls of a batch for `owner`, shared out over its monitors.
 
     One transaction: a call claimed is leased, its attempt row written and its upper cost reserved, or
     nothing is. Two claimers never get the same call: each moves only rows that are still pending. A batch
@@ -73,27 +75,23 @@ def claim(*, batch_id: int, owner: str, rooms: Mapping[int, int]) -> Claimed:
     """
     now = timezone.now()
     with transaction.atomic():
-        # The batch first, then its monitors in key order: budget and requests in flight are counts over
-        # many rows, so claimers of the same ones take turns. Every other transaction keeps to this order.
-        batch = Batch.objects.select_for_update().select_related("standard").get(pk=batch_id)
+        batch = locked(batch_id)
         if batch.status != Batch.Status.RUNNING:
             return Claimed(open=False)
-        monitors = list(Monitor.objects.select_for_update().filter(pk__in=rooms).order_by("pk"))
-        calls: list[Call] = []
-        for monitor in monitors:
-            calls += _candidates(batch, monitor, room=rooms[monitor.pk], now=now)
+        calls = _due(batch, room=room, now=now)
         if not calls:
             return Claimed()
         try:
             drafts = _drafts(batch, calls)
         except PromptError as error:
-            _pause(batch, f"a prompt cannot be filled: {error}")
+            pause_locked(batch, reason=f"a prompt cannot be filled: {error}")
             return Claimed(open=False)
         affordable = _affordable(batch, drafts)
         if not affordable:
             if batch.reserved > 0:  # what is in flight may come cheaper than reserved
                 return Claimed()
-            _pause(batch, f"{SPENT_UP}: the next call may cost {drafts[0].reserve.normalize():f} USD")
+            next_cost = f"{drafts[0].reserve.normalize():f}"
+            pause_locked(batch, reason=f"{SPENT_UP}: the next call may cost {next_cost} USD")
             return Claimed(open=False)
         return Claimed(work=_lease(batch, affordable, owner=owner, now=now))
 
@@ -119,21 +117,46 @@ def next_due(batch_id: int) -> datetime | None:
     return first
 
 
-def _candidates(batch: Batch, monitor: Monitor, *, room: int, now: datetime) -> list[Call]:
-    in_flight = Call.objects.filter(run__monitor=monitor, status=Call.Status.RUNNING).count()
-    room = min(room, monitor.concurrency - in_flight)
+def _due(batch: Batch, *, room: int, now: datetime) -> list[Call]:
+    """Lock and return due calls: each monitor gets an even share of the room, and no more than its pace."""
+    runs: dict[int, list[Run]] = defaultdict(list)
+    for run in Run.objects.filter(batch=batch, status=Run.Status.RUNNING).order_by("pk"):
+        runs[run.monitor_id].append(run)
+    paces = list(
+        Pace.objects.select_for_update(of=("self",))
+        .select_related("monitor")
+        .filter(monitor_id__in=runs)
+        .order_by("monitor_id")
+    )
+    places = {pace.monitor_id: _places(pace, now) for pace in paces}
     found: list[Call] = []
-    runs = Run.objects.filter(batch=batch, monitor=monitor, status=Run.Status.RUNNING).order_by("pk")
+    # Those with the fewest places first: what they leave of their share goes to the others.
+    for left, monitor_id in enumerate(sorted(places, key=places.__getitem__)):
+        share = -(-(room - len(found)) // (len(places) - left))
+        found += _pending(runs[monitor_id], limit=min(share, places[monitor_id]), now=now)
+    return found
+
+
+def _places(pace: Pace, now: datetime) -> int:
+    """Return how many more requests of a monitor may leave now, over all workers."""
+    limit = pacing.limit_of(pace)
+    if now.timestamp() < limit.not_before:
+        return 0
+    in_flight = Call.objects.filter(run__monitor=pace.monitor, status=Call.Status.RUNNING).count()
+    return max(0, limit.allowed - in_flight)
+
+
+def _pending(runs: list[Run], *, limit: int, now: datetime) -> list[Call]:
+    found: list[Call] = []
     for run in runs:
-        if room - len(found) <= 0:
+        if len(found) >= limit:
             break
-        due = (
+        found += (
             Call.objects.select_for_update(skip_locked=True, of=("self",))
             .filter(run=run, status=Call.Status.PENDING)
             .filter(Q(not_before__isnull=True) | Q(not_before__lte=now))
-            .order_by("pk")[: room - len(found)]
+            .order_by("run_id", "pk")[: limit - len(found)]
         )
-        found += due
     return found
 
 
@@ -163,7 +186,7 @@ def _drafts(batch: Batch, calls: list[Call]) -> list[_Draft]:
                 condition=run.condition,
                 version=run.prompt_version,
                 settings=run.settings,
-                key=str(call.pk),
+                key=material.key if run.settings["provider"] == "scripted" else str(call.pk),
             )
         else:
             case = materials.case_for(material, need, stored[run.pk].get(call.trace_id))
@@ -251,6 +274,7 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
             n_steps=draft.material.trace.n_steps,
             generator=draft.material.trace.generator,
             reserved=draft.reserve,
+            started_at=now,
             request=draft.request,
             case=draft.case,
         )
@@ -262,16 +286,3 @@ def _messages(request: ChatRequest | None) -> list[dict[str, str]]:
     if request is None:
         return []
     return [{"role": message.role, "content": message.content} for message in request.messages]
-
-
-def _pause(batch: Batch, reason: str) -> None:
-    batch.status = Batch.Status.PAUSED
-    batch.status_reason = reason[:300]
-    batch.save(update_fields=["status", "status_reason"])
-    audit.record(
-        scope=batch.study.slug,
-        actor=None,
-        action="batch paused",
-        subject=f"batch {batch.number}",
-        payload={"reason": batch.status_reason},
-    )

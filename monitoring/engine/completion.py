@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from core import audit
+from monitoring.engine.locking import locked
 from monitoring.models import Batch, Call, Run
 
 UNFINISHED = (Call.Status.PENDING, Call.Status.RUNNING)
@@ -17,7 +18,7 @@ def finish_if_complete(batch_id: int) -> bool:
     now = timezone.now()
     open_calls = Call.objects.filter(run=OuterRef("pk"), status__in=UNFINISHED)
     with transaction.atomic():
-        batch = Batch.objects.select_for_update().select_related("study").get(pk=batch_id)
+        batch = locked(batch_id)
         complete = Run.objects.filter(~Exists(open_calls), batch=batch, status=Run.Status.RUNNING)
         ids = list(complete.values_list("pk", flat=True))
         Run.objects.filter(pk__in=ids).update(status=Run.Status.FINISHED, finished_at=now)

@@ -12,6 +12,7 @@ from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
 from monitoring.engine import waking
+from monitoring.engine.locking import locked
 from monitoring.models import Batch, Call, Run, Verdict
 
 # A reply that says something stands, even if it contradicts itself; these say nothing about the trace.
@@ -27,7 +28,7 @@ FAILED = (
 def pause_batch(*, batch: Batch, actor: User) -> Batch:
     """Take no more calls of a batch; those in flight end and count. Pausing twice changes nothing."""
     with transaction.atomic():
-        batch = _locked(batch)
+        batch = locked(batch.pk)
         if batch.status == Batch.Status.PAUSED:
             return batch
         if batch.status != Batch.Status.RUNNING:
@@ -42,7 +43,7 @@ def pause_batch(*, batch: Batch, actor: User) -> Batch:
 def resume_batch(*, batch: Batch, actor: User, max_cost: Decimal | None = None) -> Batch:
     """Go on with a paused batch, with another budget in USD if one is given."""
     with transaction.atomic():
-        batch = _locked(batch)
+        batch = locked(batch.pk)
         if batch.status == Batch.Status.RUNNING and max_cost is None:
             return batch
         if batch.status not in (Batch.Status.PAUSED, Batch.Status.RUNNING):
@@ -65,7 +66,7 @@ def resume_batch(*, batch: Batch, actor: User, max_cost: Decimal | None = None) 
 def cancel_batch(*, batch: Batch, actor: User) -> Batch:
     """End a batch for good: what is pending is given up, what is in flight ends and counts."""
     with transaction.atomic():
-        batch = _locked(batch)
+        batch = locked(batch.pk)
         if batch.status == Batch.Status.CANCELLED:
             return batch
         if batch.status == Batch.Status.FINISHED:
@@ -90,7 +91,7 @@ def retry_failed(*, batch: Batch, actor: User) -> int:
     The failures' rows give way, so that the new outcome can stand in their place; every attempt stays.
     """
     with transaction.atomic():
-        batch = _locked(batch)
+        batch = locked(batch.pk)
         if batch.status == Batch.Status.CANCELLED:
             raise Conflict(f"batch {batch.number} is cancelled: launch a new one")
         outcomes: Counter[str] = Counter()
@@ -114,11 +115,6 @@ def retry_failed(*, batch: Batch, actor: User) -> int:
         _record(batch, actor, "failed calls retried", calls=count, outcomes=dict(sorted(outcomes.items())))
         waking.wake(batch.pk)
     return count
-
-
-def _locked(batch: Batch) -> Batch:
-    """Return the batch's row, locked: the change must not cross a claim."""
-    return Batch.objects.select_for_update().select_related("study").get(pk=batch.pk)
 
 
 def _record(batch: Batch, actor: User, action: str, **payload: object) -> None:

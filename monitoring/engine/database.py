@@ -35,7 +35,7 @@ class Database:
 
     async def aclose(self) -> None:
         """Close the connection and end the thread."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, connection.close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, _close)
         self._thread.shutdown()
 
     @staticmethod
@@ -52,3 +52,7 @@ class Database:
                 log.warning("the database is away (%s); trying again in %.1f s", error, pause)
                 time.sleep(pause)
                 pause = min(2 * pause, 2.0)
+
+
+def _close() -> None:
+    connection.close()  # looked up here: each thread has a connection of its own

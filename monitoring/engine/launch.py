@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.models import User
 from monitoring.engine import waking
 from monitoring.engine.planning import Plan, PlannedRun, eligible, plan_batch
-from monitoring.models import Batch, Call, Condition, Monitor, Run
+from monitoring.models import Batch, Call, Condition, Monitor, Pace, Run
 
 
 def launch_batch(
@@ -91,6 +91,7 @@ def _write_run(batch: Batch, planned: PlannedRun) -> Run:
         planned.monitor = Monitor.objects.get_or_create(
             study=batch.study, slug=planned.monitor.slug, defaults={"provider": planned.monitor.provider}
         )[0]
+    Pace.objects.get_or_create(monitor=planned.monitor)
     return Run.objects.create(
         batch=batch,
         monitor=planned.monitor,

@@ -21,6 +21,8 @@ class Limits:
     patience: float = 20.0  # a driver waits for a retry that is due within this time, else it leaves
     in_flight: int = 256  # requests in flight per worker process
     claim_at_once: int = 64  # rows per claim: bounds the transaction, not the speed
+    tries: int = 6  # of a call whose requests fail
+    tries_when_limited: int = 20  # a rate limit says come back later, not that the call is bad
     abandoned: int = 40  # a call that was lost this often with its worker is given up
     database_down: float = 120.0  # how long a driver waits for the database to come back
 

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-import core
 from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.models import ReferenceAnswer, Trace
 from llm.types import ChatRequest
@@ -58,18 +56,10 @@ class Source:
     batch: int | None
 
 
-def error_definition() -> str:
-    """Return the one text that says what counts as an error, for people and monitors alike."""
-    path = Path(core.__file__).resolve().parent / "texts" / "error_definition.md"
-    return path.read_text(encoding="utf-8").strip()
-
-
 def needs_of(provider: str, condition: str, options: dict[str, Any]) -> Needs:
     """Return what a monitor of this provider needs under a condition."""
     if provider in READS_PROMPTS:
-        return Needs(
-            prompt=True, text=True, answer=condition in ANSWERED, final_correct=False, stored=False
-        )
+        return Needs(prompt=True, text=True, answer=condition in ANSWERED, final_correct=False, stored=False)
     baseline = offline.make(provider, options)
     return Needs(
         prompt=False,
@@ -170,7 +160,7 @@ def obstacle(material: Material, needs: Needs, *, stored: bool) -> str | None:
 
 
 def request_for(
-    material: Material, *, condition: str, version: str | None, settings: dict[str, Any], key: str = ""
+    material: Material, *, condition: str, version: str | None, settings: dict[str, Any], key: str
 ) -> ChatRequest:
     """Return the request that asks a model for its verdict, with the run's settings.
 

@@ -12,6 +12,7 @@ from typing import Any
 from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.models import Study
 from core.errors import UserError
+from core.texts import error_definition
 from monitoring import offline
 from monitoring.engine import materials, money
 from monitoring.models import Condition, Monitor
@@ -220,7 +221,7 @@ def settings_of(monitor: Monitor, needs: materials.Needs) -> dict[str, Any]:
             "timeout": float(monitor.options.get("timeout", DEFAULT_TIMEOUT)),
             "input_price": None if monitor.input_price is None else str(monitor.input_price),
             "output_price": None if monitor.output_price is None else str(monitor.output_price),
-            "error_definition": materials.error_definition(),
+            "error_definition": error_definition(),
         }
     return settings
 
@@ -231,7 +232,7 @@ def _cost(run: PlannedRun, chunk: list[materials.Material]) -> Decimal:
     total = run.cost
     for material in chunk:
         request = materials.request_for(
-            material, condition=run.condition, version=version, settings=run.settings
+            material, condition=run.condition, version=version, settings=run.settings, key=""
         )
         total += money.upper_bound(request, run.settings)
     return total

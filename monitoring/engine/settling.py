@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,17 +13,19 @@ from decimal import Decimal
 from django.db import DataError, IntegrityError, transaction
 
 from llm.parsing import parse_verdict
-from llm.retry import decide
+from llm.retry import Retry, decide
 from llm.types import ProviderError, Reply
-from monitoring.engine import money
+from monitoring.engine import money, pacing
 from monitoring.engine.authorship import wrote
 from monitoring.engine.claims import Work
 from monitoring.engine.limits import limits
+from monitoring.engine.locking import locked
 from monitoring.models import Attempt, Batch, Call, Run, Verdict
 
 log = logging.getLogger(__name__)
 
 ABANDONED = "abandoned"
+_rng = random.Random()  # noqa: S311 - spreads retries out, nothing secret
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def settle(*, batch_id: int, owner: str, results: Sequence[Result]) -> int:
     attempt was closed as abandoned. So a late worker never writes a second verdict.
     """
     with transaction.atomic():
-        batch = Batch.objects.select_for_update().get(pk=batch_id)
+        batch = locked(batch_id)
         held = _held(owner, results)
         accepted = [result for result in results if result.work.call_id in held]
         for result in results:
@@ -65,6 +68,7 @@ def settle(*, batch_id: int, owner: str, results: Sequence[Result]) -> int:
             status=Call.Status.DONE, lease_owner="", lease_until=None, reserved=0
         )
         Verdict.objects.bulk_create(verdicts)
+        pacing.learn(_ending(result) for result in accepted)
         _give_up_if_cancelled(batch)
         if spent or released:
             money.book(batch, release=released, spend=spent)
@@ -94,8 +98,8 @@ def settle_each(*, batch_id: int, owner: str, results: Sequence[Result]) -> None
 def abandon(calls: Iterable[Call], *, batch: Batch, now: datetime, why: str) -> int:
     """Close the unfinished attempts of leased calls and return the calls to pending; return their number.
 
-    The caller has locked the batch and the calls. An abandoned request may have been paid for: it is booked at
-    its upper cost, so that the budget holds whatever the provider charges.
+    The caller has locked the batch and the calls. An abandoned request may have been paid for: it is booked
+    at its upper cost, so that the budget holds whatever the provider charges.
     """
     calls = list(calls)
     spent = Decimal(0)
@@ -136,7 +140,7 @@ def abandon(calls: Iterable[Call], *, batch: Batch, now: datetime, why: str) -> 
 def release(*, batch_id: int, owner: str, call_ids: Sequence[int], now: datetime) -> None:
     """Give calls back that this worker, told to stop, will not see the end of."""
     with transaction.atomic():
-        batch = Batch.objects.select_for_update().get(pk=batch_id)
+        batch = locked(batch_id)
         calls = (
             Call.objects.select_for_update()
             .filter(pk__in=call_ids, status=Call.Status.RUNNING, lease_owner=owner)
@@ -148,9 +152,7 @@ def release(*, batch_id: int, owner: str, call_ids: Sequence[int], now: datetime
 def _give_up_if_cancelled(batch: Batch) -> None:
     """A call that would wait for another try waits in vain once its batch is cancelled."""
     if batch.status == Batch.Status.CANCELLED:
-        Call.objects.filter(run__batch=batch, status=Call.Status.PENDING).update(
-            status=Call.Status.CANCELLED
-        )
+        Call.objects.filter(run__batch=batch, status=Call.Status.PENDING).update(status=Call.Status.CANCELLED)
 
 
 def _held(owner: str, results: Sequence[Result]) -> dict[int, Call]:
@@ -172,7 +174,8 @@ def _close_attempt(result: Result, run: Run) -> Decimal:
         assert error is not None
         row.update(finished_at=result.finished_at, error_kind=error.kind, error=_printable(str(error))[:4000])
         return Decimal(0)
-    paid = money.cost(reply, run.settings, otherwise=result.work.reserved)
+    request = result.work.request
+    paid = money.actual(reply, request, run.settings) if request else Decimal(0)
     row.update(
         finished_at=result.finished_at,
         reply=_printable(reply.text),
@@ -184,6 +187,22 @@ def _close_attempt(result: Result, run: Run) -> Decimal:
         latency_ms=reply.latency_ms,
     )
     return paid
+
+
+def _tries(error: ProviderError) -> int:
+    return limits().tries_when_limited if error.kind == "rate_limit" else limits().tries
+
+
+def _ending(result: Result) -> pacing.Ending:
+    error = result.error
+    return pacing.Ending(
+        monitor_id=result.work.monitor_id,
+        started_at=result.work.started_at,
+        finished_at=result.finished_at,
+        succeeded=error is None,
+        limited=error is not None and error.kind == "rate_limit",
+        retry_after=None if error is None else error.retry_after,
+    )
 
 
 def _verdict(result: Result, run: Run, call: Call) -> Verdict | None:
@@ -198,24 +217,22 @@ def _verdict(result: Result, run: Run, call: Call) -> Verdict | None:
     )
     if result.error is not None:
         failures = call.failures + 1
-        wait = decide(result.error, failures=failures)
-        if wait is not None:
+        decision = decide(result.error, attempt=failures, max_attempts=_tries(result.error), rng=_rng)
+        if isinstance(decision, Retry):
             Call.objects.filter(pk=call.pk).update(
                 status=Call.Status.PENDING,
                 lease_owner="",
                 lease_until=None,
                 reserved=0,
                 failures=failures,
-                not_before=result.finished_at + timedelta(seconds=wait),
+                not_before=result.finished_at + timedelta(seconds=decision.after_seconds),
             )
             return None
         verdict.outcome = Verdict.Outcome.PROVIDER_ERROR
         verdict.reason = _printable(str(result.error))[:600]
         return verdict
     assert result.reply is not None
-    parsed = parse_verdict(
-        result.reply.text, n_steps=work.n_steps, finish_reason=result.reply.finish_reason
-    )
+    parsed = parse_verdict(result.reply.text, n_steps=work.n_steps, finish_reason=result.reply.finish_reason)
     verdict.outcome = parsed.outcome
     verdict.has_error = None if parsed.has_error is None else bool(parsed.has_error)
     verdict.first_error_step = parsed.first_error_step

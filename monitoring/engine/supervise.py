@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -102,7 +103,8 @@ def wait_for(
     with _sigterm_as_exit(), OwnWorker() as own:
         deadline = time.monotonic() + timeout
         progressed_at, progress = time.monotonic(), -1
-        waking.send(batch.pk)
+        if batch.status == Batch.Status.RUNNING:
+            waking.send(batch.pk)
         while True:
             # A dead worker's calls are returned at once, but waking is for when nothing moves.
             sweeper.sweep(wake=False)
@@ -141,10 +143,9 @@ class _sigterm_as_exit:
 
     def __enter__(self) -> None:
         self._before: object = None
-        try:
+        # Outside the main thread there are no signals to handle: whoever runs us sees to them.
+        with contextlib.suppress(ValueError):
             self._before = signal.signal(signal.SIGTERM, self._exit)
-        except ValueError:
-            pass  # not in the main thread: the one who runs us sees to it
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:

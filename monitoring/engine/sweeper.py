@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from monitoring.engine import heartbeat, identity, waking
 from monitoring.engine.completion import finish_if_complete
+from monitoring.engine.locking import locked
 from monitoring.engine.settling import abandon
 from monitoring.models import Batch, Call
 
@@ -55,7 +56,7 @@ def return_lost_calls() -> int:
 
 def _return(batch_id: int, call_ids: list[int], lost: Q, now: datetime) -> int:
     with transaction.atomic():
-        batch = Batch.objects.select_for_update().get(pk=batch_id)
+        batch = locked(batch_id)
         # Asked again under the lock: a lease renewed or settled meanwhile is no longer lost.
         calls = (
             Call.objects.select_for_update(of=("self",))

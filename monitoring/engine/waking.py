@@ -24,4 +24,4 @@ def send(batch_id: int, *, drivers: int = 1) -> None:
         for _ in range(drivers):
             current_app.send_task(DRIVE, args=[batch_id])
     except (OperationalError, OSError) as error:
-        log.warning("batch %s: the broker cannot be reached (%s); the sweeper will ask again", batch_id, error)
+        log.warning("batch %s: no broker (%s); the sweeper will ask again", batch_id, error)

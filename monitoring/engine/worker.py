@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
 from django.utils import timezone
 
-from llm.limiter import Limiter
+from core.errors import UserError
 from llm.types import ProviderError
-from monitoring.engine import claims, completion, settling
+from monitoring.engine import claims, completion, pausing, settling
 from monitoring.engine.answering import Answerer, answerer_for
 from monitoring.engine.claims import Work
 from monitoring.engine.database import Database
@@ -39,7 +38,6 @@ class Driver:
         self._database = Database()
         self._runs: dict[int, Run] = {}
         self._answerers: dict[int, Answerer] = {}
-        self._limiters: dict[int, Limiter] = {}
         self._in_flight: dict[asyncio.Task[None], Work] = {}
         self._results: list[Result] = []
         self._arrived = asyncio.Event()
@@ -49,7 +47,8 @@ class Driver:
         """Work on the batch; return "more" if work was left that somebody should go on with."""
         renewing = asyncio.create_task(self._renew())
         try:
-            await self._load()
+            if not await self._load():
+                return "done"
             end = await self._loop()
             await self._drain()
             await self._database(completion.finish_if_complete, self._batch_id)
@@ -61,10 +60,16 @@ class Driver:
                 await answerer.aclose()
             await self._database.aclose()
 
-    async def _load(self) -> None:
+    async def _load(self) -> bool:
+        """Get ready to answer; return False, with the batch paused, if that cannot be."""
         self._runs = await self._database(_runs_of, self._batch_id)
         for run in self._runs.values():
-            self._limiters.setdefault(run.monitor_id, Limiter(run.monitor.concurrency))
+            try:
+                self._answerers[run.pk] = answerer_for(run.settings)
+            except UserError as error:
+                await self._database(pausing.pause, self._batch_id, reason=f"{run.monitor.slug}: {error}")
+                return False
+        return True
 
     async def _loop(self) -> End:
         begun = idle_since = time.monotonic()
@@ -81,50 +86,27 @@ class Driver:
 
     async def _claim(self) -> int:
         """Claim what there is room for and send it on its way; return how many calls that were."""
-        rooms = self._rooms()
-        if not self._open or not rooms:
+        room = min(self._limits.in_flight - len(self._in_flight), self._limits.claim_at_once)
+        if not self._open or room <= 0:
             return 0
-        claimed = await self._database(
-            claims.claim, batch_id=self._batch_id, owner=self._owner, rooms=rooms
-        )
+        claimed = await self._database(claims.claim, batch_id=self._batch_id, owner=self._owner, room=room)
         self._open = claimed.open
         for work in claimed.work:
             self._in_flight[asyncio.create_task(self._send(work))] = work
         return len(claimed.work)
 
-    def _rooms(self) -> dict[int, int]:
-        busy = Counter(work.monitor_id for work in self._in_flight.values())
-        total = min(self._limits.in_flight - len(self._in_flight), self._limits.claim_at_once)
-        rooms: dict[int, int] = {}
-        for monitor_id, limiter in self._limiters.items():
-            room = min(limiter.room() - busy[monitor_id], total)
-            if room > 0:
-                rooms[monitor_id] = room
-                total -= room
-        return rooms
-
     async def _send(self, work: Work) -> None:
-        limiter = self._limiters[work.monitor_id]
-        started = time.monotonic()
         reply, error = None, None
         try:
-            reply = await self._answerer(work).answer(work)
-            limiter.succeeded()
+            reply = await self._answerers[work.run_id].answer(work)
         except ProviderError as caught:
             error = caught
-            if caught.kind == "rate_limit":
-                limiter.limited(started=started, retry_after=caught.retry_after)
         except Exception as caught:
             # One broken call must not take hundreds down with it; it is recorded as what it was.
             log.exception("call %s: an unexpected error", work.call_id)
             error = ProviderError(f"{type(caught).__name__}: {caught}", kind="permanent")
         self._results.append(Result(work=work, finished_at=timezone.now(), reply=reply, error=error))
         self._arrived.set()
-
-    def _answerer(self, work: Work) -> Answerer:
-        if work.run_id not in self._answerers:
-            self._answerers[work.run_id] = answerer_for(self._runs[work.run_id].settings)
-        return self._answerers[work.run_id]
 
     async def _wait(self) -> None:
         """Wait until a result arrives, or a moment."""
@@ -194,6 +176,7 @@ class Driver:
 
 
 def _runs_of(batch_id: int) -> dict[int, Run]:
+    # All of them: an order to try again may set a finished run going while we drive.
     return Run.objects.filter(batch_id=batch_id).select_related("monitor").in_bulk()
 
 

@@ -1,4 +1,4 @@
-"""A failed call may be tried again: its failures are counted, and the row of a failure may give way."""
+"""A failed call may be tried again; the row of a failure may give way; the pace of a monitor is shared."""
 
 from typing import Any
 
@@ -43,6 +43,42 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="call",
             index=models.Index(condition=Q(status="pending"), fields=["run", "id"], name="call_to_claim"),
+        ),
+        migrations.CreateModel(
+            name="Pace",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "current",
+                    models.FloatField(help_text="null: as many as the monitor's concurrency", null=True),
+                ),
+                ("shrunk_at", models.DateTimeField(null=True)),
+                (
+                    "not_before",
+                    models.DateTimeField(
+                        help_text="no request leaves earlier: the provider asked so", null=True
+                    ),
+                ),
+                (
+                    "monitor",
+                    models.OneToOneField(
+                        on_delete=models.CASCADE, related_name="pace", to="monitoring.monitor"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=Q(("current__isnull", True), ("current__gte", 1), _connector="OR"),
+                        name="a pace lets at least one request pass",
+                    )
+                ],
+            },
         ),
         _Unguard("monitoring_verdict"),
         GuardFinalRows("monitoring_verdict", delete=False),

@@ -23,7 +23,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Case:
-    """What an offline monitor may look at. Each field beyond the first two is filled only for who needs it."""
+    """What an offline monitor may look at; fields beyond the first two are filled only for who needs them."""
 
     key: str
     n_steps: int | None
@@ -119,7 +119,7 @@ class Rules(_Plain):
             return _reply(
                 has_error=0, step=None, confidence=0, reason="Every equality that could be computed holds."
             )
-        return _reply(has_error=1, step=finding.step, confidence=100, reason=finding.equality)
+        return _reply(has_error=1, step=finding.step, confidence=100, reason=finding.explanation)
 
 
 # Made on demand in a study, under these slugs.

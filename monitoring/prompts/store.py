@@ -45,7 +45,9 @@ def load(condition: str, version: str | None = None) -> Prompt:
     condition grants: a BLIND prompt with an {{answer}} in it never loads.
     """
     if condition not in CURRENT:
-        raise PromptError(f"there is no prompt for the condition {condition}; there are: {', '.join(CURRENT)}")
+        raise PromptError(
+            f"there is no prompt for the condition {condition}; there are: {', '.join(CURRENT)}"
+        )
     version = version or CURRENT[condition]
     folder = HERE / condition.lower() / version
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjudication import queries
 from adjudication.models import Decision, Dispute, ReferenceStandard
+from adjudication.services.assembly import freeze_preconditions
 from adjudication.services.decisions import decide
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.standards import freeze_standard
@@ -62,6 +63,6 @@ def settle(dispute: Dispute, lead: User, **fields: Any) -> Decision:
 
 def make_standard(study: Study, **fields: Any) -> ReferenceStandard:
     """Freeze what is there, with at least one labelled trace."""
-    if not Label.objects.filter(trace__study=study, trace__question__status="included").exists():
+    if any(one.name == "no label to freeze" for one in freeze_preconditions(study)):
         both(make_trace(make_question(study)), (True, None), (True, None))
     return freeze_standard(study=study, **fields).standard

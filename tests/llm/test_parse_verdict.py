@@ -173,25 +173,40 @@ def _assert_storable(verdict: ParsedVerdict) -> None:
 
 
 PIECES = st.sampled_from(
-    ['{"has_error": 1', ', "first_error_step": ', "4", "}", "{", '"', "'", "\\", "<think>", "</think>"]
-    + [
-        "```json\n",
-        "null",
-        "NaN",
-        "[",
-        "]",
-        ":",
-        ",",
-        "\n",
-        " ",
-        "reason",
-        '"reason": "',
-        "true",
-        "1e999",
-        "-",
+    [
+        *('{"has_error": 1', ', "first_error_step": ', "4", "}", "{", '"', "'", "\\", "<think>", "</think>"),
+        *(
+            "```json\n",
+            "null",
+            "NaN",
+            "[",
+            "]",
+            ":",
+            ",",
+            "\n",
+            " ",
+            "reason",
+            '"reason": "',
+            "true",
+            "1e999",
+        ),
+        *(
+            "\ud800",
+            "\0",
+            "has_error",
+            "“",
+            "”",
+            GOOD,
+            CLEAN,
+            "\\u00",
+            "0 or 1",
+            "9" * 40,
+            "\\frac",
+            "%",
+            "-",
+        ),
+        *("<|channel|>final<|message|>", '"step_has_error": '),
     ]
-    + ["\ud800", "\0", "has_error", "“", "”", GOOD, CLEAN, "\\u00", "0 or 1", "9" * 40, "\\frac", "%"]
-    + ["<|channel|>final<|message|>", '"step_has_error": ']
 )
 TEXTS = st.one_of(
     st.text(st.characters(), max_size=200),

@@ -1,8 +1,8 @@
 """Finding the chains a = b = c in a step's tokens, and where each side begins and ends.
 
-A side in the middle of a chain is bounded by relations. The first and the last side border on prose, and prose
-can change what they mean ("the sum of 3 and 4 = 7", "= 2 dozen"), so they are taken only where the words or
-marks beside them leave no doubt.
+A side in the middle of a chain is bounded by relations. The first and the last side border on prose, and
+prose can change what they mean ("the sum of 3 and 4 = 7", "= 2 dozen"), so they are taken only where the
+words or marks beside them leave no doubt.
 """
 
 from __future__ import annotations
@@ -13,38 +13,46 @@ from dataclasses import dataclass
 from verification.equalities.tokens import Token
 from verification.equalities.units import unit_named
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Words after which an equation may begin: they neither count nor compare.
-_OPENERS = frozenset(
-    """so then thus hence therefore now get gets have has that is calculate compute evaluate find obtain obtains gives
-    give giving yields yield yielding finally first second next since because as where means equation expression let's
-    lets we have us write becomes become simplify simplifying simplifies substitute substituting solve solving check
-    here namely i.e result answer total value indeed also know to see which equals by using from: use recall note
-    notice verify with let define set denote put take""".split()
+_OPENERS = _words(
+    """so then thus hence therefore now get gets have has that is calculate compute evaluate find obtain
+    obtains gives give giving yields yield yielding finally first second next since because as where
+    means equation expression let's lets we have us write becomes become simplify simplifying simplifies
+    substitute substituting solve solving check here namely i.e result answer total value indeed also
+    know to see which equals by using from: use recall note notice verify with let define set denote put
+    take"""
 )
 # Words after a result that make it another number, or leave open which of several it is.
-_CONTINUING = frozenset(
-    """hundred thousand million billion trillion dozen percent times plus minus over per squared cubed divided
-    multiplied of mod modulo modulus or to remainder r units more less than degrees half halves third thirds quarter
-    quarters tenths hundredths each feet foot ft inch inches in yard yards mile miles mi pound pounds lb lbs ounce
-    ounces oz gallon gallons cup cups pint pints quart quarts week weeks day days month months year years decade
-    decades century centuries dollar dollars cent cents pair pairs ton tons tonne tonnes rev revolutions turns rpm
-    score gross power base binary hex bits bytes kb mb gb parts if unless when""".split()
+_CONTINUING = _words(
+    """hundred thousand million billion trillion dozen percent times plus minus over per squared cubed
+    divided multiplied of mod modulo modulus or to remainder r units more less than degrees half halves
+    third thirds quarter quarters tenths hundredths each feet foot ft inch inches in yard yards mile
+    miles mi pound pounds lb lbs ounce ounces oz gallon gallons cup cups pint pints quart quarts week
+    weeks day days month months year years decade decades century centuries dollar dollars cent cents
+    pair pairs ton tons tonne tonnes rev revolutions turns rpm score gross power base binary hex bits
+    bytes kb mb gb parts if unless when"""
 )
-_APPROXIMATE = frozenset("approximately approx about roughly nearly almost around".split())
+_APPROXIMATE = _words("""approximately approx about roughly nearly almost around""")
 # A clause opened by one of these states what is not claimed.
-_CONDITIONAL = frozenset("if suppose supposing assume assuming unless whether were would imagine pretend say".split())
-# A sentence with one of these may quote an equation to reject it.
-_REJECTING = frozenset(
-    """not isn't doesn't cannot can't never wrong incorrect incorrectly false mistake mistaken mistakenly erroneous
-    contradiction contradicts impossible absurd instead rather wrongly misprint typo claim claims claimed
-    attempt inconsistent invalid""".split()
+_CONDITIONAL = _words(
+    """if suppose supposing assume assuming unless whether were would imagine pretend say"""
 )
-DEFINING = frozenset("let define set denote where put take call".split())
+# A sentence with one of these may quote an equation to reject it.
+_REJECTING = _words(
+    """not isn't doesn't cannot can't never wrong incorrect incorrectly false mistake mistaken mistakenly
+    erroneous contradiction contradicts impossible absurd instead rather wrongly misprint typo claim
+    claims claimed attempt inconsistent invalid"""
+)
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a relation; `open_to` says why a border is in doubt, empty if it is not."""
+    """One side of a relation; `doubt` says why its borders are uncertain, empty if they are not."""
 
     tokens: tuple[Token, ...]
     doubt: str = ""
@@ -77,7 +85,7 @@ def chains_in(tokens: Sequence[Token]) -> list[Chain]:
     chains: list[Chain] = []
     sides: list[Side] = []
     relations: list[str] = []
-    start = 0
+    start = first_place = 0
     for index, place in enumerate(places):
         end = places[index + 1] if index + 1 < len(places) else len(tokens)
         if not sides:
@@ -98,18 +106,25 @@ def chains_in(tokens: Sequence[Token]) -> list[Chain]:
 def _joined_rows(tokens: Sequence[Token]) -> list[Token]:
     """Drop row ends before a row that goes on with the same formula; keep the others as boundaries.
 
-    A row that begins with a relation goes on with the chain; one whose first cell is empty (`& + ...`) goes on
-    with the sum or product. A row that begins with an operator otherwise may be either, so it is left a boundary
-    that makes both neighbours doubtful.
+    A row that begins with a relation goes on with the chain; one whose first cell is empty (`& + ...`) goes
+    on with the sum or product. A row that begins with an operator otherwise may be either, so it is left a
+    boundary that makes both neighbours doubtful.
     """
     joined: list[Token] = []
     for place, token in enumerate(tokens):
         if token.kind == "row":
-            following = next((t for t in tokens[place + 1 : place + 4] if t.kind not in ("dollar", "row")), None)
+            following = next(
+                (t for t in tokens[place + 1 : place + 4] if t.kind not in ("dollar", "row")), None
+            )
             if following is not None and following.kind == "relation":
                 continue
             aligned = token.text == "\\\\&"
-            if aligned and following is not None and following.kind == "operator" and following.text in "+-*/":
+            if (
+                aligned
+                and following is not None
+                and following.kind == "operator"
+                and following.text in "+-*/"
+            ):
                 continue
         joined.append(token)
     return joined
@@ -172,7 +187,7 @@ def _middle_side(tokens: Sequence[Token], start: int, end: int) -> Side | None:
 
 
 def _balanced(tokens: list[Token]) -> list[Token] | None:
-    """Mend brackets left open at the start or closed once too often at the end, as a reader does; else None."""
+    """Mend brackets left open at the start or closed too often at the end, as a reader does; else None."""
     opened: list[int] = []
     surplus: list[int] = []
     for place, token in enumerate(tokens):
@@ -198,7 +213,7 @@ def _balanced(tokens: list[Token]) -> list[Token] | None:
 
 
 def _first_side(tokens: Sequence[Token], start: int, relation: int) -> Side:
-    """Return the side before a chain's first relation, and whether what stands before it makes it doubtful."""
+    """Return the side before a chain's first relation, and whether what stands before it casts doubt."""
     place = relation
     if place > start and tokens[place - 1].kind == "dollar":
         place -= 1
@@ -234,10 +249,21 @@ def _before(tokens: Sequence[Token], border: int, body: Sequence[Token]) -> str:
     if starts_within:
         return "it begins in the middle"
     if token.kind == "row" or (token.kind == "boundary" and token.text not in ("|",)):
-        continues = previous is not None and previous.kind == "operator" and previous.text != "!"
+        continues = previous is not None and (
+            (previous.kind == "operator" and previous.text != "!")
+            or (token.text == ":" and previous.kind == "number")
+        )
         return "it begins in the middle" if continues else ""
     if token.kind == "dollar":
-        if previous is not None and previous.kind in ("operator", "number", "open", "close", "name", "command", "junk"):
+        if previous is not None and previous.kind in (
+            "operator",
+            "number",
+            "open",
+            "close",
+            "name",
+            "command",
+            "junk",
+        ):
             return "a formula stands before it"
         if previous is not None and previous.kind == "word":
             return "" if not bare else "a bare number after prose"
@@ -309,7 +335,11 @@ def _last_side(tokens: Sequence[Token], start: int, end: int) -> Side:
 def _is_remark(tokens: Sequence[Token], place: int) -> bool:
     """Tell whether a bracket opens a remark in words ("(since ...)"), not a factor."""
     following = tokens[place + 1]
-    return following.kind == "word" and not _is_unit(following) and following.text.lower() not in ("mod", "modulo")
+    return (
+        following.kind == "word"
+        and not _is_unit(following)
+        and following.text.lower() not in ("mod", "modulo")
+    )
 
 
 def _after(tokens: Sequence[Token], place: int) -> str:
@@ -322,7 +352,11 @@ def _after(tokens: Sequence[Token], place: int) -> str:
     if token.kind == "word" and token.text.lower() in _CONTINUING:
         return f"the word {token.text!r} after it may change it"
     if token.kind == "row" and place + 1 < len(tokens) and tokens[place + 1].kind in ("operator", "bullet"):
-        return "" if token.text == "newline" and tokens[place + 1].kind == "bullet" else "the next row may go on with it"
+        return (
+            ""
+            if token.text == "newline" and tokens[place + 1].kind == "bullet"
+            else "the next row may go on with it"
+        )
     if token.kind == "open" and not _is_remark(tokens, place):
         return "a bracket follows"
     if token.kind == "boundary" and token.text == "|":

@@ -1,4 +1,4 @@
-"""The checker: the first numerically false equality of a trace, and how much of the trace could be checked."""
+"""The checker: the first numerically false equality of a trace, and how much of it could be checked."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from itertools import product
 
 from verification.equalities.chains import Chain, Side, chains_in
 from verification.equalities.compare import Comparison, Verdict, compare, printed
+from verification.equalities.parser import readings
 from verification.equalities.tokens import tokenise
-from verification.equalities.tree import Name, NotCheckable, Number, Operation, Tree, readings
+from verification.equalities.tree import Name, NotCheckable, Tree
 from verification.equalities.units import DIMENSIONLESS
 from verification.equalities.values import EXACT, Value, evaluate, mode_of, names_in
 
@@ -24,7 +25,7 @@ MAX_COMBINATIONS = 64
 
 @dataclass(frozen=True)
 class Finding:
-    """A false equality: `step` from 1; `text`, `left` and `right` as written; values in the right side's unit."""
+    """A false equality: `step` from 1, the texts as written, the values in the unit of the right side."""
 
     step: int
     text: str
@@ -39,8 +40,9 @@ class Finding:
 class Checked:
     """What checking found, and how much it could check.
 
-    `checked` counts comparisons with a definite outcome, `not_checkable` relations that were left alone (symbols,
-    conditions, units that cannot be compared); `cut` is true if some step was too long to be read in full.
+    `checked` counts comparisons with a definite outcome, `not_checkable` relations that were left alone
+    (symbols, conditions, units that cannot be compared); `cut` is true if some step was too long to be read
+    in full.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -89,9 +91,9 @@ def check(steps: Sequence[str], *, context: str = "") -> Checked:
 class Symbols:
     """The values that single symbols were given so far.
 
-    A symbol may be given another value later (a new case, a loop), so it keeps every value it ever had, and an
-    equality with symbols is false only if it is false for all of them. A symbol once set to something that we
-    cannot evaluate exactly is not followed any further: measured values differ by rounding.
+    A symbol may be given another value later (a new case, a loop), so it keeps every value it ever had, and
+    an equality with symbols is false only if it is false for all of them. A symbol once set to something
+    that we cannot evaluate exactly is not followed any further: measured values differ by rounding.
     """
 
     def __init__(self) -> None:
@@ -193,7 +195,7 @@ def _compare_trees(left: Tree, right: Tree, *, about: bool, symbols: Symbols) ->
 
 
 def _note_values(chain: Chain, trees: list[list[Tree]], symbols: Symbols) -> None:
-    """Note what `A = ...` gives to A: the value of every side of the chain, since a chain with an error has several."""
+    """Note what `A = ...` gives to A: the value of every side, since a chain with an error has several."""
     names = {tree.text for side in trees for tree in side[:1] if isinstance(tree, Name)}
     if not names:
         return
@@ -232,7 +234,7 @@ def _finding(
     text: str, step: int, chain: Chain, place: int, trees: list[list[Tree]], outcome: Comparison
 ) -> Finding:
     left, right = chain.sides[place], chain.sides[place + 1]
-    whole = tidy(text[left.start : right.end])
+    whole = quoted(text, left.start, right.end)
     left_value, right_value = outcome.left.number, outcome.right.number
     in_units = outcome.scale != 1 and bool(outcome.scale)
     if in_units:
@@ -247,17 +249,29 @@ def _finding(
     return Finding(
         step=step,
         text=whole,
-        left=tidy(text[left.start : left.end]),
-        right=tidy(text[right.start : right.end]),
+        left=quoted(text, left.start, left.end),
+        right=quoted(text, right.start, right.end),
         left_value=left_value,
         right_value=right_value,
         explanation=f"{whole}: {explained}",
     )
 
 
-def tidy(text: str) -> str:
-    """Return a quoted formula on one line, without alignment marks."""
-    return re.sub(r"\s+", " ", text.replace("\\\\", " ").replace("&", " ").replace("$", " ")).strip()
+_BEFORE = re.compile(r"(?:\\left|\\boxed|\\[bB]igg?l?|\\(?:mathrm|text|mathbf)\s{0,2}\{)[\s~]{0,3}$")
+
+
+def quoted(text: str, start: int, end: int) -> str:
+    """Return a part of the text as written, on one line, with the braces that belong to its ends."""
+    while match := _BEFORE.search(text, max(0, start - 16), start):
+        start = match.start()
+    open_braces = len(re.findall(r"(?<!\\)\{", text[start:end])) - len(
+        re.findall(r"(?<!\\)\}", text[start:end])
+    )
+    while open_braces > 0 and end < len(text) and text[end] in " }":
+        open_braces -= text[end] == "}"
+        end += 1
+    part = text[start:end].replace("\\\\", " ").replace("&", " ").replace("$", " ")
+    return re.sub(r"\s+", " ", part).strip(" ~")
 
 
 def shown(number: Fraction | float) -> str:
@@ -265,7 +279,13 @@ def shown(number: Fraction | float) -> str:
     if isinstance(number, Fraction):
         if number.denominator == 1:
             text = str(number.numerator)
-            return text if len(text) <= 24 else f"{float(number):.6g}" if len(text) < 300 else "too large to print"
+            return (
+                text
+                if len(text) <= 24
+                else f"{float(number):.6g}"
+                if len(text) < 300
+                else "too large to print"
+            )
         if (10**6) % number.denominator == 0 and abs(number.numerator) < 10**15:
             return f"{float(number):.12g}"
         if number.denominator < 1000 and abs(number.numerator) < 10**6:
@@ -274,6 +294,3 @@ def shown(number: Fraction | float) -> str:
         return f"{float(number):.6g}"
     except OverflowError:
         return "too large to print"
-
-
-__all__ = ["Checked", "Finding", "Number", "Operation", "check", "check_step", "check_trace"]

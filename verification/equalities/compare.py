@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from verification.equalities.tree import Call, Negative, NotCheckable, Number, Operation, Tree, Unit
+from verification.equalities.tree import Call, Negative, Number, Operation, Tree, Unit
 from verification.equalities.units import DIMENSIONLESS, SILENT_RATIOS
-from verification.equalities.values import EXACT, MEASURED, Value, as_float, evaluate, mode_of, significant_place
+from verification.equalities.values import (
+    EXACT,
+    MEASURED,
+    Value,
+    as_float,
+    evaluate,
+    mode_of,
+    significant_place,
+)
 
 FLOAT_SLACK = 1e-9
 """Relative error that binary arithmetic may leave; far below any printed digit."""
 VAGUE = 0.1
-"""A comparison whose allowance exceeds this share of the value proves nothing and is not counted as checked."""
+"""A comparison whose allowance exceeds this share of the value proves nothing: not counted as checked."""
 
 
 class Verdict(Enum):
@@ -33,7 +41,7 @@ class Comparison:
     left: Value
     right: Value
     scale: Fraction | float = Fraction(1)
-    """What one unit of the printed right side is worth in SI: values are shown in the right side's own unit."""
+    """What the unit of a printed right side is worth in SI: values are shown in the right side's own unit."""
 
 
 def printed(tree: Tree) -> Number | None:
@@ -73,7 +81,7 @@ def _has_units(tree: Tree) -> bool:
 
 
 def _unit_scale(tree: Tree) -> tuple[Fraction | float, bool]:
-    """Return what the units of a printed number multiply it by, and whether they are SI units without prefix."""
+    """Return what the units of a printed number multiply it by, and whether all are SI without prefix."""
     match tree:
         case Unit(unit):
             return unit.factor, unit.coherent
@@ -89,9 +97,7 @@ def _unit_scale(tree: Tree) -> tuple[Fraction | float, bool]:
     return Fraction(1), True
 
 
-def compare(
-    left: Tree, right: Tree, *, about: bool, known: Mapping[str, Value] | None = None
-) -> Comparison:
+def compare(left: Tree, right: Tree, *, about: bool, known: Mapping[str, Value] | None = None) -> Comparison:
     """Compare two sides; `about` for ≈. NotCheckable when one of them has no value."""
     mode = mode_of(left, right)
     first, second = evaluate(left, mode, known), evaluate(right, mode, known)
@@ -110,7 +116,8 @@ def _unit_on_one_side(
 ) -> Comparison:
     """Compare `3 * 9.8 = 29.4 N`: the working without units, the result with one.
 
-    It is called false only if the unit is a plain SI one, and no conversion factor left unsaid would mend it.
+    It is called false only if the two are within a factor of two or the unit is a plain SI one, and no
+    conversion left unsaid would mend it.
     """
     scale, coherent = _unit_scale(right)
     bare = printed(right)
@@ -118,8 +125,11 @@ def _unit_on_one_side(
         return Comparison(Verdict.UNKNOWN, first, second)
     own = Value(second.number / scale, second.doubt / abs(as_float(scale)))
     verdict = _judged(left, right, first, own, about=about, mode=mode, scale=scale)
-    if verdict is Verdict.FALSE and not (coherent and scale == 1 and not _conversion(first, own)):
-        verdict = Verdict.UNKNOWN
+    if verdict is Verdict.FALSE:
+        a, b = as_float(first.number), as_float(own.number)
+        near = a * b > 0 and 0.5 < a / b < 2
+        if _conversion(first, own) or not (near or (coherent and scale == 1)):
+            verdict = Verdict.UNKNOWN
     return Comparison(verdict, first, own)
 
 
@@ -136,8 +146,9 @@ def _conversion(first: Value, second: Value) -> bool:
                 mantissa /= 10
             while mantissa < 0.31622776601683794:
                 mantissa *= 10
-            exactly_one_is_a_power = quotient > 3 or quotient < 1 / 3
-            if abs(mantissa - 1) < 0.03 and exactly_one_is_a_power:
+            # near 1 itself there is nothing to convert; 1.01325 (atm, bar) is told apart by its own closeness
+            apart = quotient > 3 or quotient < 1 / 3
+            if abs(mantissa - 1) < (0.03 if apart else 0.002) and (apart or ratio != 1.0):
                 return True
     return False
 
@@ -159,17 +170,31 @@ def _judged(
     allowance = first.doubt + second.doubt
     exact = isinstance(a, Fraction) and isinstance(b, Fraction)
     number_right, number_left = printed(right), printed(left)
-    if number_right is not None:
+    if number_right is not None and number_left is not None:
+        # two printed numbers: either may be the rounded one
+        bare = scale is not None
+        allowance = max(
+            _rounding(right, number_right, first, left, about=about, mode=mode, bare=bare),
+            _rounding(left, number_left, second, right, about=about, mode=mode, bare=False),
+        )
+    elif number_right is not None:
         # its own doubt is the rounding that is judged here
-        allowance = first.doubt + _rounding(right, number_right, first, left, about=about, mode=mode, bare=scale is not None)
+        allowance = first.doubt + _rounding(
+            right, number_right, first, left, about=about, mode=mode, bare=scale is not None
+        )
     elif number_left is not None:
-        allowance = second.doubt + _rounding(left, number_left, second, right, about=about, mode=mode, bare=False)
+        allowance = second.doubt + _rounding(
+            left, number_left, second, right, about=about, mode=mode, bare=False
+        )
     elif about:
         # two expressions called nearly equal: an approximation whose quality nobody stated
         return Verdict.UNKNOWN
     if not (exact and allowance == 0):
         allowance += FLOAT_SLACK * size
-    difference = abs(a - b) if exact else abs(as_float(a) - as_float(b))
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        difference: Fraction | float = abs(a - b)
+    else:
+        difference = abs(as_float(a) - as_float(b))
     if difference <= allowance:
         return Verdict.TRUE if allowance <= VAGUE * size else Verdict.UNKNOWN
     return Verdict.FALSE
@@ -180,8 +205,8 @@ def _rounding(
 ) -> float:
     """Return how far a printed result may lie from the computed value, from its last printed digit.
 
-    Nothing where the computed value could have been printed in full with as many digits. Otherwise one unit of
-    the last digit in measured work and after ≈ (hidden digits), else a correct rounding or a cut.
+    Nothing where the computed value could have been printed in full with as many digits. Otherwise one unit
+    of the last digit in measured work and after ≈ (hidden digits), else a correct rounding or a cut.
     """
     scale = Fraction(1) if bare else _unit_scale(tree)[0]
     own = as_float(computed.number) / as_float(scale)

@@ -10,6 +10,17 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from verification.equalities.notation import (
+    BOUNDARY_COMMANDS,
+    FUNCTIONS,
+    INVISIBLE,
+    OPERATOR_COMMANDS,
+    OPERATORS,
+    RELATION_COMMANDS,
+    ROMAN,
+    SUPERSCRIPTS,
+)
+
 MAX_DIGITS = 60
 """Longest number that is read; a longer one is not checked."""
 
@@ -30,36 +41,13 @@ class Token:
     """True when white space precedes."""
 
 
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_FUNCTIONS = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "ln", "log", "exp"}
-_ROMAN = {"mathrm", "text", "textrm", "rm", "operatorname", "mbox", "textit", "mathit", "unit", "mathbf", "textbf"}
-_INVISIBLE = {
-    *("left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr"),
-    *("displaystyle", "textstyle", "limits", "nonumber", "boxed", "mathstrut", "phantom", "hspace", "allowbreak"),
-}
-_OPERATOR_COMMANDS = {"cdot": "*", "times": "*", "div": "/", "ast": "*", "bullet": "*"}
-_RELATION_COMMANDS = {
-    "approx": "≈",
-    "simeq": "≈",
-    "approxeq": "≈",
-    "eq": "=",
-    **dict.fromkeys(
-        ("le", "leq", "leqslant", "ge", "geq", "geqslant", "lt", "gt", "ll", "gg", "ne", "neq", "sim", "propto"), "?"
-    ),
-    **dict.fromkeys(("equiv", "in", "cong", "lesssim", "gtrsim", "notin", "subset", "doteq", "triangleq"), "?"),
-}
-_BOUNDARY_COMMANDS = {
-    *("quad", "qquad", "Rightarrow", "implies", "Longrightarrow", "rightarrow", "to", "longrightarrow", "therefore"),
-    *("because", "iff", "Leftrightarrow", "item", "hline", "newline", "par"),
-}
-_OPERATORS = {"×": "*", "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "﹣": "-"}
-
 _PATTERN = re.compile(
     r"(?P<space>[ \t\xa0\u2000-\u200a\u202f~]+|\\[,;:! >])"
     r"|(?P<newline>[\r\n\x0b\x0c\x85\u2028\u2029]+[ \t]*)"
     r"|(?P<row>\\\\(?:\[[^\]\n]{0,12}\])?)"
     r"|(?P<dollar>\$\$?|\\[()\[\]])"
     r"|(?P<degree>\^\s{0,2}\\circ\b|\^\s{0,2}\{\s{0,2}\\circ\s{0,2}\}|\\degree\b|°|º)"
+    r"|(?P<date>\d{4}-\d\d?-\d\d?(?!\d)|\d\d?:\d\d(?!\d))"
     r"|(?P<number>(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,6}(?![\w.]))?"
     r"|\.\d+(?:[eE][+-]?\d{1,6}(?![\w.]))?)"
     r"|(?P<ellipsis>\\[lcd]?dots[bcmio]?\b|…|\.{2,})"
@@ -85,7 +73,11 @@ _PATTERN = re.compile(
     r"|(?P<junk>.)",
     re.DOTALL,
 )
-_LABEL = re.compile(r"[ \t*#>-]*(?:\(\d{1,3}\)|\d{1,3}[.)](?=\s)|(?:step|case|part|eq|equation)\.?\s{0,2}\(?\d{1,3}\)?\s{0,2}[:.)])", re.I)
+_LABEL = re.compile(
+    r"[ \t*#>-]*(?:(?P<bracketed>\(\d{1,3}\))(?=\s)|\(?\d{1,3}[.)](?=\s)"
+    r"|(?:step|case|part|eq|equation)\.?\s{0,2}\(?\d{1,3}\)?\s{0,2}[:.)])",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"[ \t>]*([-−–*+•])[ \t]+")
 _CELSIUS = re.compile(r"\s{0,2}(?:\\(?:mathrm|text|rm)\s{0,2}\{\s{0,2}~?\s{0,2}([CF])\s{0,2}\}|([CF])\b)")
 
@@ -107,22 +99,22 @@ def tokenise(text: str) -> list[Token]:
     return _Reader(text).read()
 
 
-def _closing(text: str, opening: int) -> int:
-    """Return the place of the brace that closes the one at `opening`, or -1 within 2,000 characters."""
-    depth = 0
-    for place in range(opening, min(len(text), opening + 2000)):
-        if text[place] == "{" and text[place - 1 : place] != "\\":
-            depth += 1
-        elif text[place] == "}" and text[place - 1] != "\\":
-            depth -= 1
-            if depth == 0:
-                return place
-    return -1
+def _braces(text: str) -> dict[int, int]:
+    """Return the place of the closing brace for every opening one that has its match."""
+    opened: list[int] = []
+    closing = {}
+    for match in re.finditer(r"(?<!\\)[{}]", text):
+        if match.group() == "{":
+            opened.append(match.start())
+        elif opened:
+            closing[opened.pop()] = match.start()
+    return closing
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
+        self.closing = _braces(text)
         self.tokens: list[Token] = []
         self.in_formula = False
         self.in_dollars = False
@@ -143,13 +135,20 @@ class _Reader:
                 place = max(place, self.roman_until.pop() + 1)
                 continue
             if line_start and (label := _LABEL.match(self.text, place)):
-                self.add("boundary", "label", place, label.end())
+                # "(2) (3 + 4) = ..." may be a product: the bar leaves it unchecked
+                doubtful = label["bracketed"] and re.compile(r"\s{1,9}[(\[{]").match(self.text, label.end())
+                self.add("boundary", "|" if doubtful else "label", place, label.end())
                 place, line_start = label.end(), False
                 continue
             if line_start and not self.in_formula and (bullet := _BULLET.match(self.text, place)):
                 # "- 3 + 4": a list's mark or a minus sign, so both are read later; other marks are only marks
                 is_dash = bullet.group(1) in "-−–"
-                self.add("bullet" if is_dash else "boundary", "-" if is_dash else "label", bullet.start(1), bullet.end(1))
+                self.add(
+                    "bullet" if is_dash else "boundary",
+                    "-" if is_dash else "label",
+                    bullet.start(1),
+                    bullet.end(1),
+                )
                 place, line_start = bullet.end(), False
                 continue
             match = _PATTERN.match(self.text, place)
@@ -168,7 +167,12 @@ class _Reader:
         elif kind == "newline":
             self.newline(text, start, end)
         elif kind == "dollar":
-            if text == "$" and not self.in_dollars and self.text[end : end + 1].isdigit() and self.is_price(end):
+            if (
+                text == "$"
+                and not self.in_dollars
+                and self.text[end : end + 1].isdigit()
+                and self.is_price(end)
+            ):
                 self.add("junk", text, start, end)
                 return end
             if text.startswith("$"):
@@ -189,7 +193,7 @@ class _Reader:
         elif kind == "escaped":
             self.escaped(text, start, end)
         elif kind == "superscript":
-            self.superscript(text.translate(_SUPERSCRIPTS), start, end)
+            self.superscript(text.translate(SUPERSCRIPTS), start, end)
         elif kind == "word":
             self.word(text, start, end)
         elif kind == "subscript":
@@ -210,7 +214,7 @@ class _Reader:
         elif kind == "operator" and text == "!" and self.tokens and self.tokens[-1].kind == "word":
             self.add("boundary", text, start, end)
         elif kind == "operator":
-            self.add("operator", _OPERATORS.get(text, text), start, end)
+            self.add("operator", OPERATORS.get(text, text), start, end)
         elif kind == "dash":
             # an en dash between spaces is a minus sign; without them it is a range
             minus = text == "–" and self.spaced and self.text[end : end + 1].isspace()
@@ -225,24 +229,28 @@ class _Reader:
         elif kind == "bold":
             self.spaced = True
         else:
-            self.add(kind, text, start, end)
+            self.add("junk" if kind == "date" else kind, text, start, end)
 
     def power(self, text: str, start: int, end: int) -> None:
         """`**` between two operands is a power; anywhere else it is Markdown's bold."""
         after = self.text[end : end + 1]
         operand = bool(self.tokens) and self.tokens[-1].kind in ("number", "close", "name")
-        if text == "^" or (operand and (self.spaced if after == " " else after.isdigit() or after in "(-")):
+        if text == "^" or (
+            operand and (self.spaced if after == " " else after.isdigit() or after in ("(", "-"))
+        ):
             self.add("operator", "^", start, end)
         else:
             self.spaced = True
 
     def is_price(self, place: int) -> bool:
-        """Tell a dollar sign of money from one that opens a formula: no sign closes it after a full formula."""
+        """Tell a dollar sign of money from one that opens a formula, which another closes."""
         closing = self.text.find("$", place)
         if closing < 0:
             return True
         inside = self.text[place:closing].rstrip()
-        return inside.endswith(("+", "-", "*", "/", "=", "×", "(")) or bool(re.search(r"[A-Za-z]{3}", inside) and "\\" not in inside)
+        return inside.endswith(("+", "-", "*", "/", "=", "×", "(")) or bool(
+            re.search(r"[A-Za-z]{3}", inside) and "\\" not in inside
+        )
 
     def newline(self, text: str, start: int, end: int) -> None:
         """A line end is a boundary, but not inside a formula, nor right after the row mark of an array."""
@@ -257,7 +265,12 @@ class _Reader:
         after = self.text[end : end + 1]
         date_or_list = after in (",", ":") and self.text[end + 1 : end + 2].isdigit()
         version = after == "." and self.text[end + 1 : end + 2].isdigit()
-        if joined and self.tokens and self.tokens[-1].kind in ("name", "word") and self.tokens[-1].end == start:
+        if (
+            joined
+            and self.tokens
+            and self.tokens[-1].kind in ("name", "word")
+            and self.tokens[-1].end == start
+        ):
             last = self.tokens[-1]
             self.tokens[-1] = replace(last, kind="name", text=last.text + text, end=end)
         elif date_or_list or version or len(text) > MAX_DIGITS or (joined and previous == "."):
@@ -291,7 +304,7 @@ class _Reader:
         lower = text.lower()
         if text in ("π", "pi"):
             self.add("command", "pi", start, end)
-        elif lower in _FUNCTIONS or lower == "sqrt":
+        elif lower in FUNCTIONS or lower == "sqrt":
             self.add("command", lower, start, end)
         elif text == "√":
             self.add("command", "sqrt", start, end)
@@ -306,7 +319,7 @@ class _Reader:
         while place < len(self.text) and self.text[place] == " ":
             place += 1
         if self.text[place : place + 1] == "{":
-            closing = _closing(self.text, place)
+            closing = self.closing.get(place, -1)
             stop = closing + 1 if closing >= 0 else place + 1
         else:
             match = re.compile(r"\\[A-Za-z]+|[^\W_]+|.", re.DOTALL).match(self.text, place)
@@ -314,7 +327,9 @@ class _Reader:
         whole = self.text[end:stop]
         last = self.tokens[-1] if self.tokens else None
         if last is not None and last.kind in ("name", "word") and not self.spaced:
-            self.tokens[-1] = replace(last, kind="name", text=f"{last.text}_{whole.strip('{} ')}", end=stop, roman=False)
+            self.tokens[-1] = replace(
+                last, kind="name", text=f"{last.text}_{whole.strip('{} ')}", end=stop, roman=False
+            )
         elif last is not None and last.kind == "command" and last.text == "log":
             self.add("junk", whole, start, stop)
         else:
@@ -322,26 +337,26 @@ class _Reader:
         return stop
 
     def command(self, name: str, start: int, end: int) -> int:
-        if name in _ROMAN:
+        if name in ROMAN:
             brace = end
             while self.text[brace : brace + 1] == " ":
                 brace += 1
-            closing = _closing(self.text, brace) if self.text[brace : brace + 1] == "{" else -1
+            closing = self.closing.get(brace, -1)
             if closing >= 0:
                 self.roman_until.append(closing)
                 return brace + 1
             return end
-        if name in _INVISIBLE:
+        if name in INVISIBLE:
             return end + 1 if self.text[end : end + 1] == "." and name in ("left", "right") else end
-        if name in _OPERATOR_COMMANDS:
-            self.add("operator", _OPERATOR_COMMANDS[name], start, end)
-        elif name in _RELATION_COMMANDS:
-            self.add("relation", _RELATION_COMMANDS[name], start, end)
-        elif name in _BOUNDARY_COMMANDS:
+        if name in OPERATOR_COMMANDS:
+            self.add("operator", OPERATOR_COMMANDS[name], start, end)
+        elif name in RELATION_COMMANDS:
+            self.add("relation", RELATION_COMMANDS[name], start, end)
+        elif name in BOUNDARY_COMMANDS:
             self.add("boundary", "\\" + name, start, end)
         elif name in ("frac", "dfrac", "tfrac", "cfrac"):
             self.add("command", "frac", start, end)
-        elif name in _FUNCTIONS or name in ("sqrt", "pi"):
+        elif name in FUNCTIONS or name in ("sqrt", "pi"):
             self.add("command", name, start, end)
         elif name in ("mu", "Omega"):
             self.add("name", {"mu": "μ", "Omega": "Ω"}[name], start, end)

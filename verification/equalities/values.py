@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from verification.equalities.tree import Call, Constant, Name, Negative, NotCheckable, Number, Operation, Tree, Unit
+from verification.equalities.tree import (
+    Call,
+    Constant,
+    Name,
+    Negative,
+    NotCheckable,
+    Number,
+    Operation,
+    Tree,
+    Unit,
+)
 from verification.equalities.units import DIMENSIONLESS, Dimension, times
 
 MAX_BITS = 4096
@@ -83,13 +93,17 @@ def as_float(number: Fraction | float) -> float:
 def _bounded(number: Fraction | float) -> Fraction | float:
     if isinstance(number, float):
         return as_float(number)
+    return _bounded_exact(number)
+
+
+def _bounded_exact(number: Fraction) -> Fraction:
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > MAX_BITS:
         raise NotCheckable("too large")
     return number
 
 
 def evaluate(tree: Tree, mode: str, known: Mapping[str, Value] | None = None) -> Value:
-    """Return the value of a tree; NotCheckable for unknown symbols, mixed dimensions, or numbers out of bounds."""
+    """Return the value of a tree; NotCheckable for unknown symbols, mixed dimensions, numbers too large."""
     match tree:
         case Number():
             return _printed(tree, mode)
@@ -127,9 +141,7 @@ def _printed(number: Number, mode: str) -> Value:
     doubt = Fraction(0)
     if number.truncated:
         doubt = number.place
-    elif number.style == "decimal" and mode != EXACT:
-        doubt = number.place / 2
-    elif mode == MEASURED and number.style in ("short", "scientific"):
+    elif (mode != EXACT and number.style == "decimal") or (mode == MEASURED and number.style != "integer"):
         doubt = number.place / 2
     elif mode == MEASURED and number.style == "integer" and abs(number.value) >= 100 * number.place:
         doubt = significant_place(number, keep=2) / 2
@@ -156,7 +168,7 @@ def _operate(sign: str, left: Value, right: Value) -> Value:
     else:
         if right.doubt >= b:
             raise NotCheckable("the divisor may be zero")
-        doubt = (left.doubt + as_float(abs(number)) * right.doubt) / (b - right.doubt)
+        doubt = (left.doubt + abs(as_float(number)) * right.doubt) / (b - right.doubt)
     return Value(number, as_float(doubt), dimension)
 
 
@@ -229,7 +241,7 @@ def _exact_root(base: Fraction, power: Fraction) -> Fraction | None:
         if root**degree != part:
             return None
         parts.append(root)
-    return _bounded(Fraction(*parts) ** outer)
+    return _bounded_exact(Fraction(*parts) ** outer)
 
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -246,7 +258,11 @@ def _call(function: str, body: Value) -> Value:
     if body.dimension != DIMENSIONLESS:
         raise NotCheckable("a function of a quantity with a unit")
     if function == "!":
-        if not isinstance(body.number, Fraction) or body.number.denominator != 1 or not 0 <= body.number <= MAX_FACTORIAL:
+        if (
+            not isinstance(body.number, Fraction)
+            or body.number.denominator != 1
+            or not 0 <= body.number <= MAX_FACTORIAL
+        ):
             raise NotCheckable("a factorial out of bounds")
         return Value(_bounded(Fraction(math.factorial(int(body.number)))))
     if function == "degrees":

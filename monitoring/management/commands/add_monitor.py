@@ -32,7 +32,7 @@ class Command(FalsestepCommand):
         parser.add_argument("--key-env", default="", metavar="NAME")
         parser.add_argument("--input-price", type=_price, metavar="USD", help="per million input tokens")
         parser.add_argument("--output-price", type=_price, metavar="USD", help="per million output tokens")
-        parser.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="none: not sent")
+        parser.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="or none")
         parser.add_argument("--max-tokens", type=int, default=4000, metavar="N")
         parser.add_argument("--reasoning-effort", default="", metavar="WORD")
         parser.add_argument("--seed", type=int, metavar="N")

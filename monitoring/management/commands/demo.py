@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ class Command(FalsestepCommand):
         "monitors by a real Celery worker, report, then serve the site (SERVE=0 stops before). "
         "Can be run again on what is there."
     )
-    requires_system_checks: Sequence[str] = []  # the database may not be there yet
+    requires_system_checks: tuple[str, ...] = ()  # the database may not be there yet
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1")

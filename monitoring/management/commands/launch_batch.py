@@ -30,9 +30,9 @@ class Command(FalsestepCommand):
         parser.add_argument("--standard", type=int, metavar="N", help="version of the standard (the latest)")
         parser.add_argument("--max-cost", type=_amount, metavar="USD", help="the most that may be spent")
         parser.add_argument("--dry-run", action="store_true", help="show the plan; write nothing")
-        parser.add_argument("--wait", action="store_true", help="wait for the end, with a worker if none runs")
-        parser.add_argument("--timeout", type=_seconds, default=3600.0, metavar="S", help="of the wait (3600)")
-        parser.add_argument("--json", metavar="FILE", help="write the plan, or the batch, as JSON (- for stdout)")
+        parser.add_argument("--wait", action="store_true", help="until the end, with a worker if none runs")
+        parser.add_argument("--timeout", type=_seconds, default=3600.0, metavar="S", help="3600")
+        parser.add_argument("--json", metavar="FILE", help="the plan, or the batch (- for stdout)")
 
     def run(self, **options: Any) -> None:
         study = study_named(options["study"])
@@ -87,7 +87,9 @@ class Command(FalsestepCommand):
         batch = supervise.wait_for(batch, timeout=timeout, tell=tell)
         if not quiet:
             seconds = time.monotonic() - begun
-            self.say(f"batch {batch.number} finished in {seconds:.1f} s, {batch.spent.normalize():f} USD spent")
+            self.say(
+                f"batch {batch.number} finished in {seconds:.1f} s, {batch.spent.normalize():f} USD spent"
+            )
             for run in queries.batch_content(batch)["runs"]:
                 outcomes = ", ".join(f"{name} {number}" for name, number in run["outcomes"].items())
                 self.say(f"  {run['monitor']:<24} {run['condition']:<6} {outcomes}")
