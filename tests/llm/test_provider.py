@@ -338,8 +338,9 @@ def test_providers_are_made_by_name() -> None:
     made = build("openai_compatible", base_url="http://127.0.0.1:1/v1/", key=KEY, options={"connections": 5})
     assert repr(made) == "<OpenAICompatible http://127.0.0.1:1/v1>"
     assert repr(build("scripted", options={"reply": "x"})).startswith("<llm.providers.scripted.Scripted")
-    assert PROVIDERS == ("openai_compatible", "scripted")
+    assert PROVIDERS == ("openai_compatible", "anthropic", "google", "scripted")
     with pytest.raises(
-        BadProvider, match="no provider named 'openia'; there are: openai_compatible, scripted"
+        BadProvider,
+        match="no provider named 'openia'; there are: openai_compatible, anthropic, google, scripted",
     ):
         build("openia")
