@@ -64,6 +64,11 @@ def reply(answer: Answer, failures: Failures) -> Reply:
     )
 
 
+def spent(answer: Answer) -> bool:
+    """Whether an error says that the account has nothing left, so that waiting does not help."""
+    return not _SPENT.isdisjoint(_codes(answer.data()))
+
+
 def _error_in_reply(error: object, answer: Answer, failures: Failures) -> ProviderError:
     """Type an error under status 200, as gateways send it: by its own code, else as transient."""
     code = error.get("code") if isinstance(error, dict) else None
@@ -77,7 +82,7 @@ def _error_in_reply(error: object, answer: Answer, failures: Failures) -> Provid
 
 
 def _of_status(answer: Answer, failures: Failures) -> ProviderError:
-    return failures.of_status(answer, spent=not _SPENT.isdisjoint(_codes(answer.data())))
+    return failures.of_status(answer, spent=spent(answer))
 
 
 def _codes(data: object) -> set[str]:

@@ -9,7 +9,7 @@ from llm.protocols import generate_content, messages
 from llm.providers.scripted import Scripted
 from llm.types import BadProvider, ChatRequest, Provider
 
-__all__ = ["PROVIDERS", "BadProvider", "Scripted", "build", "check"]
+__all__ = ["PROVIDERS", "BadProvider", "Scripted", "build", "check", "not_installed", "thinking_tokens"]
 
 PROVIDERS = ("openai_compatible", "anthropic", "google", "scripted")
 
@@ -36,13 +36,13 @@ def build(
         try:
             from llm.providers.anthropic import Anthropic
         except ImportError as error:
-            raise _not_installed(provider) from error
+            raise not_installed(provider) from error
         return Anthropic(base_url=base_url, key=key, **_native(settings))
     if provider == "google":
         try:
             from llm.providers.google import Google
         except ImportError as error:
-            raise _not_installed(provider) from error
+            raise not_installed(provider) from error
         return Google(base_url=base_url, key=key, **_native(settings))
     if provider == "scripted":
         return Scripted.from_options(settings)
@@ -57,9 +57,9 @@ def check(provider: str, request: ChatRequest, *, options: Mapping[str, Any] | N
     """
     reason = ""
     if provider == "anthropic":
-        reason = messages.unsupported(request, thinking_tokens=_thinking_tokens(options or {}))
+        reason = messages.unsupported(request, thinking_tokens=thinking_tokens(options or {}))
     elif provider == "google":
-        reason = generate_content.unsupported(request, thinking_tokens=_thinking_tokens(options or {}))
+        reason = generate_content.unsupported(request, thinking_tokens=thinking_tokens(options or {}))
     elif provider not in PROVIDERS:
         reason = f"no provider named {provider!r}; there are: {', '.join(PROVIDERS)}"
     if reason:
@@ -71,15 +71,17 @@ def _only(settings: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _native(settings: dict[str, Any]) -> dict[str, Any]:
-    return {**_only(settings, "connections"), "thinking_tokens": _thinking_tokens(settings)}
+    return {**_only(settings, "connections"), "thinking_tokens": thinking_tokens(settings)}
 
 
-def _thinking_tokens(options: Mapping[str, Any]) -> int | None:
+def thinking_tokens(options: Mapping[str, Any]) -> int | None:
+    """Return the budget of thinking among options, None for none; raise BadProvider if it is no number."""
     budget = options.get("thinking_tokens")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
         raise BadProvider("thinking_tokens is a whole number")
     return budget
 
 
-def _not_installed(provider: str) -> BadProvider:
+def not_installed(provider: str) -> BadProvider:
+    """Return the error that says which extra to install."""
     return BadProvider(f"the SDK of {provider} is not installed: install falsestep[{provider}]")

@@ -38,7 +38,7 @@ class Anthropic:
             raise BadProvider("Anthropic needs a key")
         self._failures = Failures(key)
         self._thinking_tokens = thinking_tokens
-        self._client = client(self.base_url, key, connections)
+        self._client = client(self.base_url, key, http_client(connections))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base_url}>"
@@ -78,14 +78,14 @@ class Anthropic:
         await self._client.close()
 
 
-def client(base_url: str, key: str, connections: int) -> anthropic.AsyncAnthropic:
+def client(base_url: str, key: str, http: httpx2.AsyncClient) -> anthropic.AsyncAnthropic:
     """Return the SDK's client, which retries nothing, traces nothing and takes nothing from the environment."""
     made = anthropic.AsyncAnthropic(
         api_key=key,
         base_url=base_url,
         max_retries=0,
         open_telemetry=False,
-        http_client=http_client(connections),
+        http_client=http,
     )
     # The SDK fills these from the environment and would tell them to any endpoint.
     made._custom_headers = {}

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+import httpx2
 import openai
 
 from llm.outbound import plain_base_url
@@ -31,7 +32,7 @@ class OpenAICompatible:
         check_key(key)
         self._failures = Failures(key)
         self._token_parameter = token_parameter_for(self.base_url, token_parameter)
-        self._client = client(self.base_url, key, connections)
+        self._client = client(self.base_url, key, http_client(connections))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base_url}>"
@@ -64,11 +65,9 @@ class OpenAICompatible:
         await self._client.close()
 
 
-def client(base_url: str, key: str, connections: int) -> openai.AsyncOpenAI:
+def client(base_url: str, key: str, http: httpx2.AsyncClient) -> openai.AsyncOpenAI:
     """Return the SDK's client, which retries nothing and takes nothing from the environment."""
-    made = openai.AsyncOpenAI(
-        api_key=key or "none", base_url=base_url, max_retries=0, http_client=http_client(connections)
-    )
+    made = openai.AsyncOpenAI(api_key=key or "none", base_url=base_url, max_retries=0, http_client=http)
     # The SDK fills these from the environment and would tell them to any endpoint.
     made.organization = made.project = made.admin_api_key = None
     return made

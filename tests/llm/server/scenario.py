@@ -45,6 +45,11 @@ class Scenario:
     hold_until     nothing is answered before so many requests were in flight at once (at most 10 s)
     usage          "true", "omit", "lie" (a tenth), "absurd" (negative) or "zero"
     key            the key that a request must bear; others get 401
+    batch          how batches go: "polls" in progress first, "unfinished" (so many at the end expire, or are
+                   cancelled), "order" ("reversed"), "silent" (custom ids without any result), "twice",
+                   "strangers" (custom ids that nobody asked), "noise" (text before the results), "invalid" (a code
+                   with which OpenAI's validation fails), "page" (the most in a list), "acts" of the next requests
+                   to the batch APIs: status, drop, hang, cut_body
     """
 
     latency: float = 0.0
@@ -58,6 +63,7 @@ class Scenario:
     hold_until: int | None = None
     usage: str = "true"
     key: str | None = None
+    batch: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Scenario:
@@ -80,6 +86,8 @@ class State:
     statuses: dict[str, int] = field(default_factory=dict)
     requests_by_key: dict[str, int] = field(default_factory=dict)
     paid_by_key: dict[str, int] = field(default_factory=dict)
+    batches: int = 0
+    batch_requests: int = 0
     last_request: dict[str, Any] = field(default_factory=dict)
     last_path: str = ""
     last_headers: dict[str, str] = field(default_factory=dict)

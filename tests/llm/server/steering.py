@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from tests.llm.server.app import ChatApp
+from tests.llm.server.batches import Batches
 from tests.llm.server.scenario import Scenario, State
 
 
@@ -72,7 +73,9 @@ class Server:
 
 
 async def _serve(chat: ChatApp, port: int, ready: Any, stop: asyncio.Event) -> None:
-    runner = web.AppRunner(chat.application(), access_log=None, shutdown_timeout=0.1)
+    application = chat.application()
+    Batches(chat).add_routes(application)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
     await site.start()
