@@ -8,4 +8,5 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
     path("", include("annotation.urls")),
+    path("", include("monitoring.report.urls")),
 ]
