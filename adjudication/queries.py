@@ -202,6 +202,16 @@ def dispute_counts(study: Study) -> dict[str, dict[str, int]]:
     return counts
 
 
+def rulings_on(disputes: Iterable[Dispute]) -> dict[int, Decision]:
+    """Return the rulings in force on some disputes by dispute id; one query."""
+    decisions = (
+        Decision.objects.filter(dispute__in=[dispute.pk for dispute in disputes], superseded_by__isnull=True)
+        .exclude(choice=Decision.Choice.UNDO)
+        .select_related("decided_by")
+    )
+    return {decision.dispute_id: decision for decision in decisions}
+
+
 def next_open(study: Study, *, after: str = "") -> Dispute | None:
     """Return the open dispute that follows a token in the list's order, going round at its end."""
     standing = Dispute.objects.filter(study=study, status=Dispute.Status.OPEN).order_by("token")

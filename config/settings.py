@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,9 @@ def _database() -> dict[str, Any]:
             "timeout": 30,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
         },
+        # A file, since threads cannot race on a shared in-memory database as they do on a real one; named by
+        # process, since the log of a killed run must not be taken for that of the next.
+        "TEST": {"NAME": HOME / f"test-{os.getpid()}.sqlite3"},
     }
 
 
@@ -188,7 +192,7 @@ else:
     _queue = HOME / "broker"
     for _part in ("messages", "processed", "control"):
         (_queue / _part).mkdir(parents=True, exist_ok=True)
-    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_URL = "filesystem://localhost/"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(_queue / "messages"),
         "data_folder_out": str(_queue / "messages"),

@@ -8,5 +8,6 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
     path("", include("annotation.urls")),
+    path("", include("adjudication.urls")),
     path("", include("monitoring.report.urls")),
 ]

@@ -65,3 +65,7 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+
+
+class BadProvider(ValueError):
+    """A provider cannot be made from these settings; the message says why and never holds a key."""

@@ -46,11 +46,12 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _flush_past_the_guards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="session", autouse=True)
+def _flush_past_the_guards() -> Iterator[None]:
     """Let the flush after a transactional test on SQLite empty guarded tables, then put the guards back.
 
-    PostgreSQL's TRUNCATE passes row triggers by itself.
+    PostgreSQL's TRUNCATE passes row triggers by itself. For the whole session: a fixture of a test would be
+    torn down before the flush.
     """
     original = sqlite.DatabaseOperations.sql_flush
 
@@ -61,8 +62,9 @@ def _flush_past_the_guards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         drop = [f"DROP TRIGGER {name}" for name, _ in triggers]
         return drop + original(self, *args, **kwargs) + [sql for _, sql in triggers]
 
-    monkeypatch.setattr(sqlite.DatabaseOperations, "sql_flush", sql_flush)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite.DatabaseOperations, "sql_flush", sql_flush)
+        yield
 
 
 @pytest.fixture(autouse=True)

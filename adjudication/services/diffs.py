@@ -23,11 +23,10 @@ class Difference:
     trace_id: int
 
     def __str__(self) -> str:
-        before, after = (
-            "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-            for value in (self.before, self.after)
+        return (
+            f"{self.question_id}/{self.response_label} {self.field}: "
+            f"{in_words(self.before)} -> {in_words(self.after)}"
         )
-        return f"{self.question_id}/{self.response_label} {self.field}: {before} -> {after}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry of `diff_standards --json`."""
@@ -38,6 +37,13 @@ class Difference:
             "from": self.before,
             "to": self.after,
         }
+
+
+def in_words(value: Any) -> str:
+    """Return a value of a label as it is shown: none, true, false, a number or a text."""
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def diff_standards(old: ReferenceStandard, new: ReferenceStandard) -> list[Difference]:

@@ -152,8 +152,9 @@ def _find(change: Change, keys: Iterable[tuple[str, str]]) -> tuple[str, str]:
     if short:
         names = ", ".join(f'"{label}"' for _, label in short)
         raise PatchRefused(f"{change.name} could be {names}: write the whole label")
-    siblings = [f"{question}/{label}" for question, label in known if question == change.question_id]
-    near = siblings or difflib.get_close_matches(change.name, [f"{q}/{label}" for q, label in known], n=3)
+    questions = {question for question, _ in known}
+    meant = difflib.get_close_matches(change.question_id, sorted(questions), n=1)
+    near = [f"{question}/{label}" for question, label in known if question in meant]
     hint = f"; did you mean {', '.join(near[:5])}?" if near else ""
     raise PatchRefused(f"the standard has no trace {change.name}{hint}")
 

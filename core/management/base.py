@@ -10,11 +10,19 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import UserError
 
+# Django prints a command's error as "NAME OF ITS CLASS: text"; people should read "error: text".
+Refused = type("error", (CommandError,), {"__doc__": "What ends a command with one plain sentence."})
+
+
+def count(number: int, noun: str) -> str:
+    """Return "1 trace", "2 traces", "2 entries"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+
 
 class FalsestepCommand(BaseCommand):
     """A command whose domain errors become `error: ...` on stderr and exit status 1."""
-
-    requires_system_checks = "__all__"
 
     def run(self, **options: Any) -> None:
         """Do the work; raise UserError for what the caller can mend."""
@@ -24,7 +32,7 @@ class FalsestepCommand(BaseCommand):
         try:
             self.run(**options)
         except UserError as error:
-            raise CommandError(f"error: {error}", returncode=1) from error
+            raise Refused(str(error), returncode=1) from error
 
     def say(self, text: str = "") -> None:
         """Write one line to standard output."""

@@ -1,7 +1,7 @@
 """Models of monitors, batches and what running them leaves behind."""
 
 from monitoring.models.batch import Attempt, Batch, Call, Run, Verdict, WorkerHeartbeat
-from monitoring.models.monitor import Condition, Monitor
+from monitoring.models.monitor import Condition, Monitor, Pace
 from monitoring.models.report import StoredReport
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Call",
     "Condition",
     "Monitor",
+    "Pace",
     "Run",
     "StoredReport",
     "Verdict",

@@ -108,6 +108,9 @@ class Call(models.Model):
     lease_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True, help_text="a retry waits until then")
     attempts_made = models.PositiveSmallIntegerField(default=0)
+    failures = models.PositiveSmallIntegerField(
+        default=0, help_text="failed requests since the launch, or since the last order to try again"
+    )
     reserved = models.DecimalField(max_digits=14, decimal_places=8, default=0)
 
     class Meta:
@@ -134,6 +137,7 @@ class Call(models.Model):
         indexes = [
             models.Index(fields=["run", "status"], name="call_by_status"),
             models.Index(fields=["lease_until"], condition=Q(status="running"), name="call_by_lease"),
+            models.Index(fields=["run", "id"], condition=Q(status="pending"), name="call_to_claim"),
         ]
 
     def __str__(self) -> str:
@@ -172,7 +176,9 @@ class Attempt(models.Model):
 
 
 class Verdict(models.Model):
-    """The parsed outcome of a trace in a run. Final. A missing verdict is never a verdict.
+    """The parsed outcome of a trace in a run. Never changed. A missing verdict is never a verdict.
+
+    A row that tells of a failure gives way when the call is ordered to be tried again; its attempts stay.
 
     `has_error` is null unless the reply said; under the outcome `inconsistent` it and the step stand as said.
     """

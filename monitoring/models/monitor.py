@@ -92,3 +92,26 @@ class Monitor(models.Model):
     def has_price(self) -> bool:
         """Whether the price of a call can be told beforehand; offline baselines are free."""
         return self.is_offline or (self.input_price is not None and self.output_price is not None)
+
+
+class Pace(models.Model):
+    """How many requests of a monitor may be in flight just now, over all workers.
+
+    What llm.limiter.AdaptiveLimit keeps, stored. Who claims a monitor's calls locks its row.
+    """
+
+    monitor = models.OneToOneField(Monitor, on_delete=models.CASCADE, related_name="pace")
+    current = models.FloatField(null=True, help_text="null: as many as the monitor's concurrency")
+    shrunk_at = models.DateTimeField(null=True)
+    not_before = models.DateTimeField(null=True, help_text="no request leaves earlier: the provider asked so")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(current__isnull=True) | Q(current__gte=1),
+                name="a pace lets at least one request pass",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pace of {self.monitor_id}"

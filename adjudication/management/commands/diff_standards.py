@@ -27,9 +27,8 @@ class Command(FalsestepCommand):
         changed = diff_standards(old, new)
         if options["json"] != "-":
             traces = len({(change.question_id, change.response_label) for change in changed})
-            self.say(
-                f"standard {new.version} differs from {old.version} in {traces} label{'' if traces == 1 else 's'}"
-            )
+            labels = "label" if traces == 1 else "labels"
+            self.say(f"standard {new.version} differs from {old.version} in {traces} {labels}")
             for change in changed:
                 self.say(f"  {change}")
         self.write_json(options["json"], {"changed": [change.as_json() for change in changed]})

@@ -1,0 +1,1 @@
+"""Pages of adjudication: gate, parse, call a service, choose a template, answer."""

@@ -1,0 +1,136 @@
+"""The lead's pages: the list of disputes, one masked dispute, deciding it, taking that back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_POST, require_safe
+
+from adjudication import access, queries
+from adjudication.forms import RulingForm, UndoForm
+from adjudication.models import Dispute
+from adjudication.pages import page_of
+from adjudication.services.decisions import decide, undo_decision
+from adjudication.services.disputes import recompute_disputes
+from adjudication.services.rulings import InvalidDecision
+from core.access import person_of
+from core.errors import Conflict
+
+PER_PAGE = 50
+STATES = (Dispute.Status.OPEN.value, Dispute.Status.DECIDED.value)
+
+
+@require_safe
+@cache_control(private=True, no_store=True)
+def disputes(request: HttpRequest, slug: str) -> HttpResponse:
+    """List disputes by state and kind, in an order that tells nothing."""
+    study = access.study_of_lead(person_of(request), slug)
+    state, kind = request.GET.get("state"), request.GET.get("kind")
+    state = state if state in STATES else STATES[0]
+    kind = kind if kind in queries.KINDS else None
+    counts = queries.dispute_counts(study)
+    pages = Paginator(queries.disputes_in(study, status=state, kind=kind), PER_PAGE)
+    # The counts are there already: the paginator need not ask the database again.
+    pages.count = counts[state][kind or "all"]
+    page = pages.get_page(request.GET.get("page"))
+    rulings = queries.rulings_on(page.object_list) if state == Dispute.Status.DECIDED else {}
+    return render(
+        request,
+        "adjudication/disputes.html",
+        {
+            "study": study,
+            "state": state,
+            "kind": kind,
+            "kinds": queries.KINDS,
+            "counts": counts,
+            "page": page,
+            "rows": [(dispute, rulings.get(dispute.pk)) for dispute in page.object_list],
+        },
+    )
+
+
+@require_POST
+def recompute(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring the disputes up to date with the labels."""
+    person = person_of(request)
+    study = access.study_of_lead(person, slug)
+    found = recompute_disputes(study=study, actor=person)
+    messages.success(
+        request, f"{found.opened} opened, {found.withdrawn} withdrawn; {found.standing_open} wait for you."
+    )
+    return redirect("disputes", slug)
+
+
+@require_safe
+@cache_control(private=True, no_store=True)
+def dispute(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Show one dispute, masked."""
+    found = access.dispute_for(person_of(request), slug, token)
+    return _show(request, found)
+
+
+@require_POST
+def decide_dispute(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Record a ruling and go on to the next open dispute."""
+    person = person_of(request)
+    found = access.dispute_for(person, slug, token)
+    form = RulingForm(request.POST)
+    if not form.is_valid():
+        return _show(request, found, form=form, status=422)
+    try:
+        decide(dispute=found, lead=person, **form.decision())
+    except InvalidDecision as error:
+        form.refuse(error)
+        return _show(request, found, form=form, status=422)
+    except Conflict as error:
+        return _conflict(request, slug, token, str(error))
+    following = queries.next_open(found.study, after=token)
+    messages.success(request, "Decided. You can take it back until a standard is frozen.")
+    if following is None:
+        return redirect("disputes", slug)
+    return redirect("dispute", slug, following.token)
+
+
+@require_POST
+def undo(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Take a ruling back."""
+    person = person_of(request)
+    found = access.dispute_for(person, slug, token)
+    form = UndoForm(request.POST)
+    if not form.is_valid():
+        return _show(request, found, status=422)
+    try:
+        undo_decision(dispute=found, lead=person, **form.cleaned_data)
+    except Conflict as error:
+        return _conflict(request, slug, token, str(error))
+    messages.success(request, "Taken back: the dispute is open again.")
+    return redirect("dispute", slug, token)
+
+
+def _show(
+    request: HttpRequest,
+    found: Dispute,
+    *,
+    form: RulingForm | None = None,
+    conflict: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    page = page_of(found)
+    if form is None:
+        form = RulingForm(initial={"expected_revision": page.revision, "seen": page.fingerprint})
+    context: dict[str, Any] = {"study": found.study, "page": page, "form": form, "conflict": conflict}
+    return render(request, "adjudication/dispute.html", context, status=status)
+
+
+def _conflict(request: HttpRequest, slug: str, token: str, message: str) -> HttpResponse:
+    """Show the dispute as it stands now, the words that were not saved in the form."""
+    fresh = access.dispute_for(person_of(request), slug, token)
+    page = page_of(fresh)
+    words = {name: value for name, value in request.POST.items() if name != "ruling"}
+    now = {"expected_revision": page.revision, "seen": page.fingerprint}
+    return _show(request, fresh, form=RulingForm(initial={**words, **now}), conflict=message, status=409)

@@ -1,0 +1,97 @@
+"""Pages of reference standards: the versions, freezing, the card of one, two side by side."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from adjudication import access, queries
+from adjudication.forms import FreezeForm
+from adjudication.pages import changes_between
+from adjudication.services.assembly import freeze_preconditions
+from adjudication.services.standards import FreezeRefused, freeze_standard
+from annotation.access import roles_in
+from annotation.models import Role, Study
+from core.access import person_of
+
+
+@require_safe
+def standards(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the versions, and what a freeze would find now."""
+    study = access.study_of_standards(person_of(request), slug)
+    return _versions(request, study)
+
+
+@require_POST
+def freeze(request: HttpRequest, slug: str) -> HttpResponse:
+    """Freeze the next version."""
+    person = person_of(request)
+    study = access.study_of_lead(person, slug)
+    form = FreezeForm(request.POST)
+    if not form.is_valid():
+        return _versions(request, study, form=form, status=422)
+    try:
+        frozen = freeze_standard(study=study, actor=person, **form.cleaned_data)
+    except FreezeRefused:
+        return _versions(request, study, form=form, refused=True, status=409)
+    if frozen.created:
+        messages.success(request, f"Standard {frozen.standard.version} is frozen.")
+    else:
+        messages.info(request, f"Nothing changed since version {frozen.standard.version}: no new standard.")
+    return redirect("standard", slug, frozen.standard.version)
+
+
+@require_safe
+def standard(request: HttpRequest, slug: str, version: int) -> HttpResponse:
+    """Show the card of one version."""
+    found = access.standard_for(person_of(request), slug, version)
+    return render(
+        request,
+        "adjudication/standard.html",
+        {
+            "study": found.study,
+            "standard": found,
+            "card": queries.card_of(found),
+            "others": queries.standards_of(found.study).exclude(pk=found.pk),
+        },
+    )
+
+
+@require_safe
+def difference(request: HttpRequest, slug: str, version: int, other: int) -> HttpResponse:
+    """Show what version `other` says differently from `version`."""
+    person = person_of(request)
+    old = access.standard_for(person, slug, version)
+    new = access.standard_for(person, slug, other)
+    return render(
+        request,
+        "adjudication/difference.html",
+        {"study": old.study, "old": old, "new": new, "changed": changes_between(old, new, person=person)},
+    )
+
+
+def _versions(
+    request: HttpRequest,
+    study: Study,
+    *,
+    form: FreezeForm | None = None,
+    refused: bool = False,
+    status: int = 200,
+) -> HttpResponse:
+    conditions = freeze_preconditions(study)
+    return render(
+        request,
+        "adjudication/standards.html",
+        {
+            "study": study,
+            "standards": queries.standards_of(study),
+            "conditions": conditions,
+            "blocked": any(condition.blocks for condition in conditions),
+            "refused": refused,
+            "may_freeze": Role.LEAD in roles_in(study, person_of(request)),
+            "form": form or FreezeForm(),
+        },
+        status=status,
+    )

@@ -1,0 +1,32 @@
+"""The study that an import names: found, or made."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+
+from annotation.models import Study
+from core import audit
+from core.errors import UserError
+from core.models import User
+
+
+def study_for_import(*, slug: str, actor: User | None) -> tuple[Study, bool]:
+    """Return the study and whether it was made just now; call it inside the import's transaction.
+
+    Raises UserError for a name that cannot be one.
+    """
+    study = Study.objects.filter(slug=slug).first()
+    if study is not None:
+        return study, False
+    try:
+        validate_slug(slug)
+    except ValidationError as error:
+        raise UserError(
+            f'"{slug}" cannot name a study: letters, digits, dashes and underscores only'
+        ) from error
+    if len(slug) > 60:
+        raise UserError(f'"{slug}" is too long a name for a study: at most 60 characters')
+    study = Study.objects.create(slug=slug, name=slug)
+    audit.record(scope=slug, actor=actor, action="study made", subject=slug, payload={"by": "import"})
+    return study, True

@@ -1,0 +1,1 @@
+"""What people do in a study: each a verb, one transaction, one audit call."""

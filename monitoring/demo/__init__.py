@@ -1,0 +1,1 @@
+"""The demo: the main job on the sample study, through the same services as pages and commands."""

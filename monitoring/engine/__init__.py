@@ -1,0 +1,1 @@
+"""The engine: the database is the truth, the broker only wakes workers."""

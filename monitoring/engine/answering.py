@@ -1,0 +1,92 @@
+"""Who answers a call: a model's provider, or an offline monitor in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from core.errors import UserError
+from llm.providers import build
+from llm.types import BadProvider, Provider, ProviderError, Reply
+from monitoring import offline
+from monitoring.engine.claims import Work
+from monitoring.engine.materials import READS_PROMPTS
+
+log = logging.getLogger(__name__)
+
+
+class Answerer(Protocol):
+    """Something that answers a claimed call, once."""
+
+    async def answer(self, work: Work) -> Reply:
+        """Return the reply, or raise ProviderError."""
+
+    async def aclose(self) -> None:
+        """Close connections."""
+
+
+class Online:
+    """A model behind its provider."""
+
+    def __init__(self, provider: Provider, *, timeout: float) -> None:
+        self._provider = provider
+        self._timeout = timeout
+
+    async def answer(self, work: Work) -> Reply:
+        assert work.request is not None
+        try:
+            # The SDK's own timeout is per read; this one bounds the whole request.
+            async with asyncio.timeout(self._timeout):
+                return await self._provider.complete(work.request)
+        except TimeoutError as error:
+            raise ProviderError(f"no reply within {self._timeout:g} s", kind="transient") from error
+
+    async def aclose(self) -> None:
+        await self._provider.aclose()
+
+
+class Offline:
+    """An offline monitor; it computes in a thread, so that leases are renewed meanwhile."""
+
+    def __init__(self, baseline: offline.Baseline) -> None:
+        self._baseline = baseline
+
+    async def answer(self, work: Work) -> Reply:
+        assert work.case is not None
+        return await asyncio.to_thread(self._baseline.answer, work.case)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+def answerer_for(settings: Mapping[str, Any]) -> Answerer:
+    """Return who answers the calls of a run with these settings.
+
+    Raises UserError if that cannot be here: no key in the environment, or settings that make no provider.
+    """
+    if settings["provider"] not in READS_PROMPTS:
+        return Offline(offline.make(settings["provider"], settings["options"]))
+    options = {name: value for name, value in settings["options"].items() if name != "timeout"}
+    try:
+        provider = build(
+            settings["provider"],
+            base_url=settings["base_url"],
+            key=_key(settings["key_env"]),
+            options=options,
+        )
+    except BadProvider as error:
+        raise UserError(str(error)) from error
+    return Online(provider, timeout=settings["timeout"])
+
+
+def _key(name: str) -> str:
+    """Return the key in the environment variable of that name; it is never stored, logged or shown."""
+    if not name:
+        return ""
+    key = os.environ.get(name, "").strip()
+    if not key:
+        raise UserError(f"the environment variable {name}, which holds the key, is not set for the workers")
+    return key

@@ -1,0 +1,123 @@
+"""Launch a batch of monitors under conditions on a frozen standard."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.access import study_named
+from core.management.base import FalsestepCommand
+from monitoring import queries
+from monitoring.engine import planning, supervise
+from monitoring.engine.launch import launch_batch, refuse_if_unfit
+from monitoring.models import Batch
+
+
+class Command(FalsestepCommand):
+    help = (
+        "Launch a batch: each monitor under each condition, on a frozen reference standard. The built-in "
+        "offline monitors rules, always, never, oracle and random are made in the study when first named."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--study", required=True, metavar="SLUG")
+        parser.add_argument("--monitors", required=True, type=_words, metavar="A,B", help="slugs of monitors")
+        parser.add_argument("--conditions", required=True, type=_words, metavar="BLIND,HINT,CERT")
+        parser.add_argument("--standard", type=int, metavar="N", help="version of the standard (the latest)")
+        parser.add_argument("--max-cost", type=_amount, metavar="USD", help="the most that may be spent")
+        parser.add_argument("--dry-run", action="store_true", help="show the plan; write nothing")
+        parser.add_argument("--wait", action="store_true", help="until the end, with a worker if none runs")
+        parser.add_argument("--timeout", type=_seconds, default=3600.0, metavar="S", help="3600")
+        parser.add_argument("--json", metavar="FILE", help="the plan, or the batch (- for stdout)")
+
+    def run(self, **options: Any) -> None:
+        study = study_named(options["study"])
+        conditions = planning.conditions_named(options["conditions"])
+        monitors = planning.monitors_named(study, options["monitors"])
+        standard = planning.standard_named(study, options["standard"])
+        quiet = options["json"] == "-"
+        if options["dry_run"]:
+            plan = planning.plan_batch(
+                study=study, standard=standard, monitors=monitors, conditions=conditions
+            )
+            if not quiet:
+                self._show_plan(plan)
+            self.write_json(options["json"], queries.plan_content(plan))
+            refuse_if_unfit(plan, max_cost=options["max_cost"])
+            return
+        batch = launch_batch(
+            study=study,
+            standard=standard,
+            monitors=monitors,
+            conditions=conditions,
+            max_cost=options["max_cost"],
+            actor=None,
+        )
+        if not quiet:
+            calls = supervise.counts(batch)[1]
+            self.say(f"batch {batch.number} launched on standard {standard.version}: {calls} calls")
+        if options["wait"]:
+            batch = self._wait(batch, timeout=options["timeout"], quiet=quiet)
+        self.write_json(options["json"], queries.batch_content(batch))
+
+    def _show_plan(self, plan: planning.Plan) -> None:
+        self.say(f"plan on standard {plan.standard.version} of {plan.study.slug}; nothing is written")
+        for run in plan.runs:
+            cost = "no price known" if run.cost is None else f"at most {run.cost.normalize():f} USD"
+            self.say(f"  {run.monitor.slug:<24} {run.condition:<6} {run.calls:>7} calls  {cost}")
+            for reason, number in sorted(run.excluded.items()):
+                self.say(f"  {'':<24} {'':<6} {number:>7} left out: {reason}")
+        for status, number in sorted(plan.not_ready.items()):
+            self.say(f"  {number} traces of the standard are {status}")
+
+    def _wait(self, batch: Batch, *, timeout: float, quiet: bool) -> Batch:
+        begun = time.monotonic()
+        told = [0.0]
+
+        def tell(done: int, total: int) -> None:
+            if not quiet and (time.monotonic() - told[0] > 5 or done == total):
+                told[0] = time.monotonic()
+                self.say(f"  {done} of {total} calls")
+                self.stdout.flush()
+
+        batch = supervise.wait_for(batch, timeout=timeout, tell=tell)
+        if not quiet:
+            seconds = time.monotonic() - begun
+            self.say(
+                f"batch {batch.number} finished in {seconds:.1f} s, {batch.spent.normalize():f} USD spent"
+            )
+            for run in queries.batch_content(batch)["runs"]:
+                outcomes = ", ".join(f"{name} {number}" for name, number in run["outcomes"].items())
+                self.say(f"  {run['monitor']:<24} {run['condition']:<6} {outcomes}")
+        return batch
+
+
+def _words(text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise argparse.ArgumentTypeError("name at least one")
+    return words
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount in USD") from error
+    if not amount.is_finite() or amount <= 0 or amount >= 1_000_000:
+        raise argparse.ArgumentTypeError(f"a budget is more than 0 and less than a million USD, not {text}")
+    return amount.quantize(Decimal("0.000001"))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from error
+    if not 0 < seconds < 1e7:
+        raise argparse.ArgumentTypeError(f"a time is more than 0 seconds, not {text}")
+    return seconds

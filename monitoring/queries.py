@@ -1,0 +1,202 @@
+"""Reads of monitors and batches; nothing here writes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, QuerySet, Sum
+from django.utils import timezone
+
+from annotation.models import Study
+from monitoring.engine.planning import Plan
+from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
+
+RATE_OVER = 200  # the rate is that of the last so many verdicts
+SAMPLES = 5
+
+
+@dataclass
+class Cell:
+    """One run of a batch as it stands: calls by state, verdicts by outcome, money."""
+
+    run: Run
+    states: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    cost: Decimal = Decimal(0)
+
+    @property
+    def total(self) -> int:
+        """Calls of the run; of an imported run, its verdicts."""
+        return sum(self.states.values()) or sum(self.outcomes.values())
+
+    @property
+    def done(self) -> int:
+        """Calls that need no more work."""
+        return self.states[Call.Status.DONE] if self.states else sum(self.outcomes.values())
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that a worker holds."""
+        return self.states[Call.Status.RUNNING]
+
+    @property
+    def failed(self) -> int:
+        """Verdicts that say nothing about the trace."""
+        spoken = (Verdict.Outcome.OK, Verdict.Outcome.INCONSISTENT)
+        return sum(number for outcome, number in self.outcomes.items() if outcome not in spoken)
+
+    def ordered_outcomes(self) -> list[tuple[str, int]]:
+        """Outcomes that occur, with their numbers, in the order of the glossary."""
+        return [(name, self.outcomes[name]) for name in Verdict.Outcome.values if self.outcomes[name]]
+
+
+@dataclass
+class Progress:
+    """A batch as it stands: the matrix of its runs, its pace, its money, and samples of what went wrong."""
+
+    batch: Batch
+    cells: list[Cell]
+    per_second: float | None
+    errors: list[Attempt]
+
+    @property
+    def total(self) -> int:
+        """Calls over all runs."""
+        return sum(cell.total for cell in self.cells)
+
+    @property
+    def done(self) -> int:
+        """Calls that need no more work, over all runs."""
+        return sum(cell.done for cell in self.cells)
+
+    @property
+    def failed(self) -> int:
+        """Failures over all runs."""
+        return sum(cell.failed for cell in self.cells)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the present rate; None where there is no rate or no rest."""
+        left = self.total - self.done
+        if self.batch.status != Batch.Status.RUNNING or not self.per_second or left <= 0:
+            return None
+        return left / self.per_second
+
+    def by_monitor(self) -> list[tuple[Monitor, dict[str, Cell]]]:
+        """The matrix: monitors down, each with its cells by condition."""
+        rows: dict[int, tuple[Monitor, dict[str, Cell]]] = {}
+        for cell in self.cells:
+            monitor = cell.run.monitor
+            rows.setdefault(monitor.pk, (monitor, {}))[1][cell.run.condition] = cell
+        return list(rows.values())
+
+
+def monitors_of(study: Study) -> QuerySet[Monitor]:
+    """Return a study's monitors with the number of their runs (`n_runs`)."""
+    return Monitor.objects.filter(study=study).annotate(n_runs=Count("runs")).order_by("slug")
+
+
+def batches_of(study: Study) -> QuerySet[Batch]:
+    """Return a study's batches, the newest first, with the number of their runs (`n_runs`)."""
+    batches = Batch.objects.filter(study=study).select_related("standard", "launched_by")
+    return batches.annotate(n_runs=Count("runs")).order_by("-number")
+
+
+def cells_of(batch: Batch) -> list[Cell]:
+    """Return the runs of a batch with their calls, outcomes and cost."""
+    runs = Run.objects.filter(batch=batch).select_related("monitor").order_by("pk")
+    cells = {run.pk: Cell(run) for run in runs}
+    calls = Call.objects.filter(run__batch=batch).values_list("run_id", "status").annotate(n=Count("pk"))
+    for run_id, status, number in calls:
+        cells[run_id].states[status] = number
+    verdicts = Verdict.objects.filter(run__batch=batch)
+    for run_id, outcome, number in verdicts.values_list("run_id", "outcome").annotate(n=Count("pk")):
+        cells[run_id].outcomes[outcome] = number
+    paid = Attempt.objects.filter(call__run__batch=batch, cost__gt=0)
+    for run_id, cost in paid.values_list("call__run_id").annotate(cost=Sum("cost")):
+        cells[run_id].cost = cost
+    return list(cells.values())
+
+
+def progress_of(batch: Batch) -> Progress:
+    """Return how a batch stands."""
+    errors = Attempt.objects.filter(call__run__batch=batch).exclude(error_kind="")
+    return Progress(
+        batch=batch,
+        cells=cells_of(batch),
+        per_second=_rate(batch),
+        errors=list(errors.select_related("call__run__monitor").order_by("-pk")[:SAMPLES]),
+    )
+
+
+def _rate(batch: Batch) -> float | None:
+    """Return verdicts per second lately; None if there are too few, or none within a minute."""
+    times = list(
+        Verdict.objects.filter(run__batch=batch)
+        .order_by("-pk")
+        .values_list("created_at", flat=True)[:RATE_OVER]
+    )
+    now = timezone.now()
+    if len(times) < 2 or now - times[0] > timedelta(minutes=1):
+        return None
+    span = (now - times[-1]).total_seconds()
+    return len(times) / span if span > 0 else None
+
+
+def plan_content(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain JSON; an unknown cost is null, with its reason beside it."""
+    return {
+        "study": plan.study.slug,
+        "standard": plan.standard.version,
+        "not_ready": plan.not_ready,
+        "calls": plan.calls,
+        "cost": None if plan.cost is None else float(plan.cost),
+        "cost_reason": f"no price is known for {', '.join(plan.unpriced)}" if plan.unpriced else None,
+        "runs": [
+            {
+                "monitor": run.monitor.slug,
+                "condition": run.condition,
+                "calls": run.calls,
+                "cost": None if run.cost is None else float(run.cost),
+                "excluded": dict(sorted(run.excluded.items())),
+                "prompt": None
+                if run.prompt is None
+                else {"version": run.prompt.version, "sha256": run.prompt.sha256},
+            }
+            for run in plan.runs
+        ],
+    }
+
+
+def batch_content(batch: Batch) -> dict[str, Any]:
+    """Return a batch as it stands, as plain JSON."""
+    attempts: dict[int, int] = defaultdict(int)
+    made = Attempt.objects.filter(call__run__batch=batch).values_list("call__run_id")
+    for run_id, number in made.annotate(n=Count("pk")):
+        attempts[run_id] = number
+    return {
+        "study": batch.study.slug,
+        "batch": batch.number,
+        "standard": batch.standard.version,
+        "status": batch.status,
+        "status_reason": batch.status_reason,
+        "max_cost": None if batch.max_cost is None else float(batch.max_cost),
+        "spent": float(batch.spent),
+        "runs": [
+            {
+                "monitor": cell.run.monitor.slug,
+                "condition": cell.run.condition,
+                "calls": cell.total,
+                "done": cell.done,
+                "attempts": attempts[cell.run.pk],
+                "cost": float(cell.cost),
+                "outcomes": dict(cell.ordered_outcomes()),
+                "excluded": cell.run.settings.get("excluded", {}),
+            }
+            for cell in cells_of(batch)
+        ],
+    }

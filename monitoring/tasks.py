@@ -1,0 +1,58 @@
+"""Celery tasks: thin, harmless when delivered twice, since claims decide who does what."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+from celery import shared_task, signals
+from django.db import connection
+
+from monitoring.engine import heartbeat, identity, sweeper, waking, worker
+
+# One byte shared by a worker and the pool processes forked from it: set once the worker is told to stop.
+_stopping = mmap.mmap(-1, 1)
+_pulses: list[heartbeat.Pulse] = []
+
+
+def told_to_stop() -> bool:
+    """Whether this worker was told to stop: then it takes no more work and gives back what it cannot end."""
+    return _stopping[0] == 1
+
+
+# Acknowledged when it starts, unlike other tasks: a driver outlives any visibility timeout, and if it dies
+# the sweeper wakes another, since the database says what is left to do.
+@shared_task(name=waking.DRIVE, acks_late=False, time_limit=3600)
+def drive_batch(batch_id: int) -> None:
+    """Work on a batch for a while; hand on what is left."""
+    sweeper.return_lost_calls()
+    if worker.drive(batch_id=batch_id, owner=identity.owner(), stop=told_to_stop) == "more":
+        waking.send(batch_id)
+
+
+@shared_task(name="monitoring.tasks.sweep", acks_late=False, time_limit=300)
+def sweep() -> None:
+    """Return what dead workers held, end what is complete, wake workers where work waits."""
+    sweeper.sweep()
+
+
+@signals.worker_ready.connect
+def _on_ready(**_: Any) -> None:
+    _stopping[0] = 0
+    _pulses.append(heartbeat.Pulse())
+    _pulses[-1].start()
+    try:
+        sweeper.sweep()
+    finally:
+        connection.close()  # pool processes forked later must not inherit it
+
+
+@signals.worker_shutting_down.connect
+def _on_stopping(**_: Any) -> None:
+    _stopping[0] = 1
+
+
+@signals.worker_shutdown.connect
+def _on_stopped(**_: Any) -> None:
+    while _pulses:
+        _pulses.pop().stop()

@@ -1,0 +1,37 @@
+"""`make bench`: figures for the statistics, the mathematics, the imports, the desk and the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> None:
+    """Run all sections on a scratch home, so that no study is touched."""
+    with tempfile.TemporaryDirectory(prefix="falsestep-bench-") as home:
+        os.environ["FALSESTEP_HOME"] = home
+        if os.environ.pop("DATABASE_URL", None):
+            print("(DATABASE_URL is left aside: these figures are SQLite's, on a scratch database)")
+        os.environ.pop("REDIS_URL", None)
+        import django
+
+        django.setup()  # after the home is set, which the settings read
+        from tests.bench import sections
+
+        print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
+        for section in sections.ALL:
+            print(f"\n{(section.__doc__ or '').splitlines()[0]}")
+            for figure in section(Path(home)):
+                print(f"  {figure}")
+        if "--json" in sys.argv:
+            print(json.dumps({"peak_mb": sections.peak_mb()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The sections of the bench; each yields figures."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.core.management import call_command
+from django.test import Client
+
+from adjudication.services.standards import freeze_standard
+from annotation.imports.traces import import_traces
+from annotation.models import Label, Role, Study, Trace
+from core.mathtext import render
+from monitoring.engine.launch import launch_batch
+from monitoring.engine.planning import monitors_named
+from monitoring.engine.supervise import wait_for
+from monitoring.models import Condition
+from stats import Options, Resample, build_report, detect, localise
+from tests.bench import plain, synthetic
+from tests.bench.measure import Figure, median, once, peak_mb
+from tests.build import make_person
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def statistics(_: Path) -> Iterator[Figure]:
+    """Statistics, 2,000 resamples (published shape: 79 questions, 237 traces)"""
+    panel = synthetic.panel(questions=79, monitors=5)
+
+    def matrix() -> None:
+        resample = Resample(79, resamples=2000, seed=0)
+        for condition in plain.LADDER:
+            detect(panel.reference, panel.verdicts[condition], resample)
+            localise(panel.reference, panel.verdicts[condition], resample)
+
+    sampled = 40
+    loop = once(lambda: plain.bootstrap(panel, resamples=sampled)) * 2000 / sampled
+    seconds = median(matrix)
+    yield Figure("balanced accuracy and L0 as loops", loop, f"extrapolated from {sampled} resamples")
+    yield Figure(
+        "all of detection and localisation in matrix form", seconds, f"{loop / seconds:.0f} times faster"
+    )
+    yield Figure("the whole report, 5 monitors, 6 conditions", median(lambda: build_report(panel), repeats=3))
+    for questions in (500, 2_000, 8_000):
+        large = synthetic.panel(questions=questions, monitors=5)
+        spent = once(lambda large=large: build_report(large, Options(resamples=2000)))  # type: ignore[misc]
+        verdicts = 6 * 5 * large.reference.n_traces
+        yield Figure(
+            f"the whole report, {questions:,} questions, {verdicts:,} verdicts",
+            spent,
+            f"{1e6 * spent / verdicts:.1f} µs a verdict, peak {peak_mb():.0f} MB",
+        )
+
+
+def mathematics(_: Path) -> Iterator[Figure]:
+    """Mathematics, text to safe HTML with MathML"""
+    texts = [
+        trace["text"]
+        for line in (ROOT / "examples/sample/questions.jsonl").read_text(encoding="utf-8").splitlines()
+        for trace in json.loads(line)["traces"]
+        if "text" in trace
+    ]
+
+    def uncached() -> None:
+        for number, text in enumerate(texts):
+            render(f"{text}\n\n{random.random()}{number}")
+
+    seconds = median(uncached)
+    cached = median(lambda: [render(text) for text in texts])
+    size = sum(map(len, texts)) / 1000
+    yield Figure(
+        f"{len(texts)} traces ({size:.0f} kB), first time",
+        seconds,
+        f"{1e3 * seconds / len(texts):.2f} ms a trace",
+    )
+    yield Figure(f"{len(texts)} traces, from the cache", cached, f"{seconds / cached:.0f} times faster")
+
+
+def imports(home: Path) -> Iterator[Figure]:
+    """Imports, SQLite"""
+    call_command("migrate", verbosity=0)
+    path = home / "questions.jsonl"
+    steps = [f"({k}) Then $x_{{{k}}} = \\frac{{{k}}}{{2}}$ by the step before.\n" for k in range(1, 13)]
+    n = 3_000
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(n):
+            traces = [
+                {"response_label": f"Response {letter}", "generator": "g", "text": "".join(steps) + letter}
+                for letter in "ABC"
+            ]
+            question = {"question_id": f"q{number}", "statement": "Find $x$.", "reference_answer": "6"}
+            file.write(json.dumps({**question, "traces": traces}) + "\n")
+    seconds = once(lambda: import_traces(path=path, study_slug="bench"))
+    yield Figure(f"{3 * n:,} traces of 12 steps", seconds, f"{3 * n / seconds:,.0f} traces a second")
+
+
+def desk(_: Path) -> Iterator[Figure]:
+    """The desk, SQLite, 9,000 traces, whole request through Django"""
+    study = Study.objects.get(slug="bench")
+    ana = make_person("bench-ana", study=study, roles=[Role.ANNOTATOR])
+    client = Client()
+    client.force_login(ana)
+    trace = Trace.objects.filter(study=study).order_by("pk").last()
+    assert trace is not None
+    address = f"/studies/bench/traces/{trace.token}/"
+    assert client.get(address).status_code == 200
+    yield Figure("annotation page", median(lambda: client.get(address), repeats=20))
+    yield Figure("queue page", median(lambda: client.get("/studies/bench/queue/"), repeats=10))
+
+
+def engine(_: Path) -> Iterator[Figure]:
+    """The engine, SQLite and Celery on files, offline monitors, one worker"""
+    study = Study.objects.get(slug="bench")
+    traces = list(Trace.objects.filter(study=study).order_by("pk")[:1_000])
+    Label.objects.bulk_create(
+        Label(trace=trace, arm="human", labeller="bench", final_correct=True, source="bench")
+        for trace in traces
+    )
+    standard = freeze_standard(study=study).standard
+    batch = launch_batch(
+        study=study,
+        standard=standard,
+        monitors=monitors_named(study, ["always", "rules"]),
+        conditions=[Condition.BLIND],
+        max_cost=None,
+        actor=None,
+    )
+    seconds = once(lambda: wait_for(batch, timeout=300))
+    yield Figure("2,000 calls, worker start included", seconds, f"{2_000 / seconds:.0f} calls a second")
+
+
+ALL: tuple[Callable[[Path], Iterator[Figure]], ...] = (statistics, mathematics, imports, desk, engine)

@@ -1,0 +1,53 @@
+"""Every command of ours has a test, a help text, and the common way to fail."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from core.management.base import FalsestepCommand
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OURS = {name: app for name, app in get_commands().items() if (ROOT / app.split(".")[0]).is_dir()}
+
+
+def test_there_are_commands_to_be_held_to_this() -> None:
+    assert {"import_traces", "import_labels", "verify_audit_trail"} <= OURS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_every_command_has_a_test(name: str) -> None:
+    called = re.compile(rf"""\b(call_command|command|run|start|manage)\(\s*["']{name}["']""")
+    assert any(called.search(path.read_text(encoding="utf-8")) for path in ROOT.glob("tests/**/test_*.py")), (
+        f"no test calls the command {name}"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_every_command_says_what_it_does_and_fails_like_the_others(name: str) -> None:
+    command = load_command_class(OURS[name], name)
+    assert isinstance(command, FalsestepCommand)
+    assert command.help
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_failure_is_one_sentence_and_status_1() -> None:
+    done = run("import_traces", "/no/such/file", "--study", "x")
+    assert done.returncode == 1
+    assert "error: /no/such/file: there is no such file\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_usage_is_status_2() -> None:
+    assert run("import_traces").returncode == 2
+    assert run("import_traces", "f", "--study", "x", "--format", "odd").returncode == 2

@@ -1,0 +1,162 @@
+"""The demo is the main job, end to end: real database, real broker, real worker, also when workers are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DUMP = """
+import json
+from monitoring.models import Verdict
+from core import audit
+fields = ("run__monitor__slug", "run__condition", "trace__question__external_id", "trace__response_label",
+          "outcome", "has_error", "first_error_step", "error_confidence", "reason")
+rows = sorted(json.dumps(row) for row in Verdict.objects.values_list(*fields))
+print("DUMP" + json.dumps({"rows": rows, "breaks": [b.reason for b in audit.verify()]}))
+"""
+
+pytestmark = pytest.mark.xdist_group("demo")
+
+
+class Site:
+    """A place for one demo: an own home, and an own database where the suite runs on PostgreSQL."""
+
+    def __init__(self, home: Path) -> None:
+        self.env = {**os.environ, "FALSESTEP_HOME": str(home), "SERVE": "0", "PYTHONUNBUFFERED": "1"}
+        self.env.pop("DJANGO_SETTINGS_MODULE", None)
+        self.database = ""
+        if os.environ.get("DATABASE_URL"):
+            base, _, _ = os.environ["DATABASE_URL"].rpartition("/")
+            self.database = f"falsestep_demo_{uuid.uuid4().hex[:10]}"
+            self.admin = f"{base}/postgres"
+            self.sql(f"CREATE DATABASE {self.database}")
+            self.env["DATABASE_URL"] = f"{base}/{self.database}"
+
+    def sql(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.admin, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def close(self) -> None:
+        if self.database:
+            self.sql(f"DROP DATABASE {self.database} WITH (FORCE)")
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> str:
+        process = self.start(*arguments)
+        output, _ = process.communicate(timeout=180)
+        assert process.returncode == 0, output
+        return output
+
+    def dump(self) -> dict[str, Any]:
+        output = self.run("shell", "--verbosity", "0", "--command", DUMP)
+        return dict(json.loads(output.split("DUMP", 1)[1]))
+
+
+def children(pid: int) -> list[int]:
+    """Return the pids of a process's children that are Celery workers."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if parent == pid and b"celery" in command and b"worker" in command:
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str]]:
+    """A demo that nothing disturbed, with what it printed."""
+    site = Site(tmp_path_factory.mktemp("quiet"))
+    yield site, site.run("demo", "--resamples", "200")
+    site.close()
+
+
+def test_it_says_what_it_did_and_where_things_lie(quiet: tuple[Site, str]) -> None:
+    site, output = quiet
+    home = Path(site.env["FALSESTEP_HOME"])
+    for words in (
+        "Standard 1: sha256",
+        "Batch 1 is finished",
+        "etection",
+        "ocalisation",
+        "Sign in as one of",
+    ):
+        assert words in output
+    assert re.search(r"\[\d\.\d+, \d\.\d+\]", output), "tables show intervals"
+    report = json.loads((home / "demo" / "report.json").read_text(encoding="utf-8"))
+    assert set(report["detection"]) == {"BLIND", "HINT", "CERT"}
+    assert list((home / "demo" / "csv").glob("*.csv"))
+    assert list((home / "demo" / "figures").iterdir())
+    assert (home / "demo" / "tables.tex").stat().st_size > 0
+
+
+def test_the_oracle_has_the_paper_s_baseline_shape(quiet: tuple[Site, str]) -> None:
+    site, _ = quiet
+    home = Path(site.env["FALSESTEP_HOME"])
+    report = json.loads((home / "demo" / "report.json").read_text(encoding="utf-8"))
+    reference, oracle = report["reference"], report["detection"]["CERT"]["monitors"]["oracle"]
+    errors = reference["wrong"] + reference["critical"]
+    assert oracle["sensitivity"] == pytest.approx(reference["wrong"] / errors)
+    assert oracle["specificity"] == 1.0
+
+
+def test_a_second_demo_works_on_what_is_there(quiet: tuple[Site, str]) -> None:
+    site, _ = quiet
+    before = site.dump()
+    output = site.run("demo", "--resamples", "200")
+    assert "nothing changed since it was frozen" in output
+    assert site.dump() == before
+
+
+def test_killing_the_worker_twice_changes_no_verdict(
+    quiet: tuple[Site, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    site = Site(tmp_path_factory.mktemp("killed"))
+    try:
+        process = site.start("demo", "--resamples", "200")
+        killed: list[int] = []
+        deadline = time.monotonic() + 120
+        while process.poll() is None and len(killed) < 2 and time.monotonic() < deadline:
+            for pid in children(process.pid):
+                if pid not in killed:
+                    time.sleep(1.0 + 0.7 * len(killed))  # let it start, or get into the work
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    break
+            time.sleep(0.05)
+        output, _ = process.communicate(timeout=180)
+        assert process.returncode == 0, output
+        assert len(killed) == 2, "the batch ended before the second worker could be killed"
+        disturbed, expected = site.dump(), quiet[0].dump()
+        assert len(disturbed["rows"]) == len(set(disturbed["rows"]))
+        assert disturbed == expected
+        assert disturbed["breaks"] == []
+    finally:
+        site.close()
