@@ -5,3 +5,9 @@ from django.apps import AppConfig
 
 class AdjudicationConfig(AppConfig):
     name = "adjudication"
+
+    def ready(self) -> None:
+        # Models can be imported only once the apps are loaded.
+        from adjudication import stage
+
+        stage.register()

@@ -46,12 +46,12 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def _flush_past_the_guards() -> Iterator[None]:
     """Let the flush after a transactional test on SQLite empty guarded tables, then put the guards back.
 
-    For the whole session, since the flush comes after a test's own fixtures are gone. PostgreSQL's TRUNCATE
-    passes row triggers by itself.
+    PostgreSQL's TRUNCATE passes row triggers by itself. For the whole session: a fixture of a test would be
+    torn down before the flush.
     """
     original = sqlite.DatabaseOperations.sql_flush
 

@@ -92,13 +92,14 @@ def create_version(
     study: Study,
     drafts: Sequence[Draft],
     guideline: GuidelineVersion | None,
-    parent: ReferenceStandard,
+    parent: ReferenceStandard | None,
     reason: str,
     actor: User | None,
 ) -> Frozen:
-    """Store drafts as a new version that stands on `parent`; the study's row must be locked by the caller.
+    """Store drafts as a new version; the study's row must be locked by the caller.
 
-    A version that says exactly this already is returned instead of a new one.
+    A patch stands on its `parent`; labels that a release brings stand on none. A version that says exactly
+    this already is returned instead of a new one.
     """
     digest = standard_sha256((draft.row for draft in drafts), guideline.version if guideline else None)
     same = study.standards.filter(sha256=digest).order_by("-version").first()

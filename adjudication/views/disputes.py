@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
 from adjudication import access, queries
@@ -26,7 +26,7 @@ STATES = (Dispute.Status.OPEN.value, Dispute.Status.DECIDED.value)
 
 
 @require_safe
-@never_cache
+@cache_control(private=True, no_store=True)
 def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     """List disputes by state and kind, in an order that tells nothing."""
     study = access.study_of_lead(person_of(request), slug)
@@ -67,7 +67,7 @@ def recompute(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
+@cache_control(private=True, no_store=True)
 def dispute(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Show one dispute, masked."""
     found = access.dispute_for(person_of(request), slug, token)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from annotation.imports.reading import Fields, Row, check_step
+from annotation.imports.fields import Fields, check_step
+from annotation.imports.reading import Row
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord
 from annotation.steps import listed
 

@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import Max
 
 from annotation.access import study_named
-from annotation.imports.reading import Fields, RefusedRow, Row, Source, check_step, read_each
+from annotation.imports.fields import Fields, RefusedRow, check_step
+from annotation.imports.reading import Row, Source, read_each
 from annotation.imports.records import MAX_LABELLER, MAX_QUESTION_ID, MAX_RESPONSE_LABEL, LabelRecord
 from annotation.models import KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
 from core import audit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotation.imports.reading import Fields, RefusedRow, Row, check_step
+from annotation.imports.fields import Fields, RefusedRow, check_step
+from annotation.imports.reading import Row
 from annotation.imports.records import (
     MAX_GENERATOR,
     MAX_QUESTION_ID,

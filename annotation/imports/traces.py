@@ -11,7 +11,8 @@ from typing import Any
 from django.db import transaction
 
 from annotation.imports import formats
-from annotation.imports.reading import RefusedRow, Source, read_each
+from annotation.imports.fields import RefusedRow
+from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace

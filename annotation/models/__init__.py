@@ -1,6 +1,6 @@
 """Models of studies and of the labels put on their traces."""
 
-from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation
+from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "ReferenceAnswer",
     "Reservation",
     "Role",
+    "Skip",
     "Study",
     "Trace",
 ]

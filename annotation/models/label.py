@@ -139,6 +139,24 @@ class Reservation(models.Model):
         return f"{self.trace_id} for {self.person_id}"
 
 
+class Skip(models.Model):
+    """A person's word that they cannot judge a trace: it is not offered to them again."""
+
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="skips")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="skips")
+    reason = models.CharField(max_length=500)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["trace", "person"], name="one skip per person and trace"),
+            models.CheckConstraint(condition=~Q(reason=""), name="a skip states its reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trace_id} skipped by {self.person_id}"
+
+
 class KeyReport(models.Model):
     """A person's word that a question's reference answer looks wrong."""
 

@@ -180,6 +180,7 @@ class Trace(models.Model):
                 name="the number of steps is unknown only without the text",
             ),
         ]
+        indexes = [models.Index(fields=["study", "token"], name="trace_by_token")]
 
     def __str__(self) -> str:
         return f"{self.question_id}/{self.response_label}"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from annotation.imports import reading
-from annotation.imports.reading import Fields, RefusedRow, Source, load_object
+from annotation.imports.fields import Fields, RefusedRow
+from annotation.imports.reading import Source, load_object
 from core.errors import ImportRefused, UserError
 
 

@@ -24,12 +24,12 @@ def write(scope: str, times: int) -> None:
 def tamper(scope: str, sequence: int) -> None:
     """Change an entry behind the guards' back."""
     entry = AuditEntry.objects.get(chain__scope=scope, sequence=sequence)
-    name = "core_auditentry_final_no_update"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(f"ALTER TABLE core_auditentry DISABLE TRIGGER {name}")
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE core_auditentry DISABLE TRIGGER USER")
         else:
-            cursor.execute(f"DROP TRIGGER {name}")
+            cursor.execute("DROP TRIGGER core_auditentry_final_no_update")
         cursor.execute("UPDATE core_auditentry SET subject = 'other' WHERE id = %s", [entry.pk])
 
 

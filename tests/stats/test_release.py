@@ -71,6 +71,11 @@ def differences(computed: Any, expected: Any) -> list[str]:
     return wrong
 
 
+def close_to(first: Any, second: Any) -> bool:
+    """Whether two documents hold the same, floats to 1e-9."""
+    return not differences(first, second) and not differences(second, first)
+
+
 def test_every_expected_figure_of_the_release_is_met(computed: dict[str, Any], release: Path) -> None:
     expected = json.loads((release / "EXPECTED.json").read_text(encoding="utf-8"))
     assert len(list(leaves(expected))) > 700

@@ -1,0 +1,124 @@
+"""Submitting a label of the human arm."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+
+from annotation.models import Draft, Label, Reservation, Trace
+from annotation.queries import current_label, labeller_name
+from annotation.services.guideline import ensure_guideline
+from core import audit
+from core.errors import Conflict, UserError
+from core.models import User
+
+COMMENT_LENGTH = 20_000
+LONGEST_SITTING = 8 * 3600
+
+
+class InvalidLabel(UserError):
+    """The two judgements do not make a label of this trace."""
+
+
+def submit_label(
+    *,
+    trace: Trace,
+    person: User,
+    final_correct: bool,
+    first_error_step: int | None,
+    comment: str = "",
+    expected_revision: int = 0,
+    active_seconds: int | None = None,
+) -> Label:
+    """Record a person's judgements on a trace; a change is a new row that supersedes the old.
+
+    `expected_revision` is the revision that the person had before them (0: none). The same judgements again,
+    a double click or a repeated request, are no change and give the label that stands. Raises InvalidLabel
+    for a step outside 1..n_steps, Conflict when another tab has submitted other judgements meanwhile.
+    """
+    comment = comment.replace("\r\n", "\n").strip()
+    _check(trace, first_error_step, comment)
+    values = (final_correct, first_error_step, comment)
+    try:
+        with transaction.atomic():
+            label = _record(trace, person, values, expected_revision, active_seconds)
+            _finish(trace, person)
+            return label
+    except IntegrityError:
+        # A simultaneous request of the same person took this revision. What it wrote stands.
+        standing = current_label(trace, person)
+        if standing is None or _values(standing) != values:
+            raise _stale(standing) from None
+        with transaction.atomic():
+            _finish(trace, person)
+        return standing
+
+
+def _check(trace: Trace, step: int | None, comment: str) -> None:
+    if trace.n_steps is None or not trace.steps:
+        raise InvalidLabel("this trace came without its text, so it cannot be judged here")
+    if step is not None and not 1 <= step <= trace.n_steps:
+        raise InvalidLabel(f"step {step} is not in this trace: its steps are 1 to {trace.n_steps}")
+    if len(comment) > COMMENT_LENGTH:
+        raise InvalidLabel(f"the comment is longer than {COMMENT_LENGTH} characters")
+
+
+def _record(
+    trace: Trace,
+    person: User,
+    values: tuple[bool, int | None, str],
+    expected_revision: int,
+    active_seconds: int | None,
+) -> Label:
+    standing = current_label(trace, person)
+    if standing is not None and _values(standing) == values:
+        return standing
+    revision = standing.revision if standing else 0
+    if revision != expected_revision:
+        raise _stale(standing)
+    final_correct, first_error_step, comment = values
+    guideline = ensure_guideline(study=trace.study, actor=person)
+    label = Label.objects.create(
+        trace=trace,
+        arm=Label.Arm.HUMAN,
+        labeller=labeller_name(person),
+        person=person,
+        final_correct=final_correct,
+        first_error_step=first_error_step,
+        comment=comment,
+        guideline=guideline,
+        active_seconds=None if active_seconds is None else max(0, min(active_seconds, LONGEST_SITTING)),
+        revision=revision + 1,
+        supersedes=standing,
+        source="desk",
+    )
+    audit.record(
+        scope=trace.study.slug,
+        actor=person,
+        action="label submitted" if revision == 0 else "label revised",
+        subject=f"trace {trace.token}",
+        payload={
+            "label": label.pk,
+            "revision": label.revision,
+            "final_correct": final_correct,
+            "first_error_step": first_error_step,
+            "guideline": guideline.version,
+        },
+    )
+    return label
+
+
+def _finish(trace: Trace, person: User) -> None:
+    Draft.objects.filter(trace=trace, person=person).delete()
+    Reservation.objects.filter(trace=trace, person=person).delete()
+
+
+def _values(label: Label) -> tuple[bool, int | None, str]:
+    return (label.final_correct, label.first_error_step, label.comment)
+
+
+def _stale(standing: Label | None) -> Conflict:
+    when = f" at {standing.created_at:%H:%M} UTC" if standing else ""
+    return Conflict(
+        f"You submitted other judgements on this trace{when}, perhaps in another tab. They stand; what you "
+        "entered here is still on this page. Reload to see what stands, then change it if you wish."
+    )

@@ -1,0 +1,1 @@
+"""Imports of a text-free release: a published standard and the verdicts of monitors on it."""

@@ -1,0 +1,82 @@
+"""A study's report as one JSON document, to the contract of `report --json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import stats
+from adjudication.models import ReferenceStandard
+from annotation.models import Study
+from monitoring.report import source as sources
+from stats.report import Options
+
+
+@cache
+def code_version() -> str:
+    """Return the sha256 of what computes a report: the statistics, and the reading of their data."""
+    digest = hashlib.sha256(stats.code_version().encode())
+    for name in ("build.py", "source.py"):
+        digest.update((Path(__file__).parent / name).read_bytes())
+    return digest.hexdigest()
+
+
+def report_key(standard: ReferenceStandard, fingerprint: str, options: Options) -> str:
+    """Return the name under which a report is stored: all that could change one of its numbers."""
+    parts = [
+        standard.sha256,
+        standard.version,
+        fingerprint,
+        options.resamples,
+        options.seed,
+        options.convention,
+        code_version(),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def build(
+    source: sources.Source,
+    study: Study,
+    standard: ReferenceStandard,
+    options: Options,
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Compute the report of loaded data. Numbers are unrounded; the same data give the same document."""
+    computed = stats.build_report(source.panel, options, progress=progress)
+    reference = {
+        "study": study.slug,
+        "version": standard.version,
+        "sha256": standard.sha256,
+        **computed.pop("reference"),
+        "not_ready": source.not_ready,
+        "provenance": source.provenance,
+    }
+    warnings = [*_partial_runs(source), *computed.pop("warnings")]
+    return {
+        "reference": reference,
+        "verdicts": {"sha256": source.verdicts_sha256, "runs": sources.described(source)},
+        **computed,
+        "outcomes": source.outcomes,
+        "warnings": warnings,
+        "code": {"sha256": code_version()},
+    }
+
+
+def _partial_runs(source: sources.Source) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "partial_run",
+            "condition": run.condition,
+            "monitor": run.monitor,
+            "text": f"{run.monitor} under {run.condition}: the run of batch {run.batch} is {run.status}; its "
+            f"{run.n_verdicts} verdicts so far are used",
+        }
+        for run in source.runs
+        if run.status != "finished"
+    ]

@@ -1,0 +1,66 @@
+"""Reads of standards and stored reports. Nothing here writes or computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adjudication.models import ReferenceStandard
+from annotation.models import Study
+from core.errors import UserError
+from monitoring.models import StoredReport
+from monitoring.report.build import report_key
+from monitoring.report.source import chosen_runs, fingerprint
+from stats.report import Options
+
+
+def standard_for(study: Study, version: int | None = None) -> ReferenceStandard:
+    """Return a standard of a study by its version, the newest by default; UserError says which there are."""
+    standards = {standard.version: standard for standard in study.standards.order_by("version")}
+    if not standards:
+        raise UserError(
+            f'study "{study.slug}" has no reference standard yet; freeze one with freeze_standard, '
+            "or import a release"
+        )
+    wanted = max(standards) if version is None else version
+    if wanted not in standards:
+        known = ", ".join(map(str, standards))
+        raise UserError(f'study "{study.slug}" has no standard {wanted}; there are: {known}')
+    return standards[wanted]
+
+
+def is_ready(report: StoredReport) -> bool:
+    """Whether a stored report holds its numbers, rather than the order to compute them."""
+    return "reference" in report.content
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is stored for a standard: the report of what is there now, and else the newest older one."""
+
+    key: str
+    has_verdicts: bool
+    current: StoredReport | None
+    older: StoredReport | None
+
+    @property
+    def ready(self) -> StoredReport | None:
+        """The report to show: the current one, or an older one while that is being computed."""
+        return self.current if self.current is not None and is_ready(self.current) else self.older
+
+    @property
+    def pending(self) -> StoredReport | None:
+        """The order that no worker has carried out yet, or that failed."""
+        return self.current if self.current is not None and not is_ready(self.current) else None
+
+
+def standing_of(study: Study, standard: ReferenceStandard, options: Options) -> Standing:
+    """Return what is stored for a standard under these options."""
+    runs = chosen_runs(study)
+    key = report_key(standard, fingerprint(study, runs), options)
+    stored = StoredReport.objects.filter(study=study, standard=standard).order_by("-created_at", "-pk")
+    older = (
+        stored.exclude(key=key)
+        .filter(content__has_key="reference", content__bootstrap__convention=options.convention)
+        .first()
+    )
+    return Standing(key, bool(runs), stored.filter(key=key).first(), older)

@@ -1,0 +1,90 @@
+"""Drafts: kept on the server, and never on top of something newer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation import queries
+from annotation.models import Draft, Reservation, Study, Trace
+from annotation.services.drafts import DraftContent, save_draft
+from annotation.services.labels import InvalidLabel, submit_label
+from core.errors import Conflict
+from core.models import User
+from tests.build import make_question, make_trace
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def trace(study: Study) -> Trace:
+    return make_trace(make_question(study), n_steps=4)
+
+
+def test_a_draft_is_kept_and_grows_by_versions(trace: Trace, ana: User) -> None:
+    first = save_draft(trace=trace, person=ana, content=DraftContent(comment="a"), expected_version=0)
+    second = save_draft(
+        trace=trace,
+        person=ana,
+        content=DraftContent(final_correct=False, first_error="step", first_error_step=3, comment="ab"),
+        expected_version=first.version,
+    )
+    assert (first.version, second.version) == (1, 2)
+    found = queries.draft_of(trace, ana, based_on=0)
+    assert found is not None
+    assert found.content["first_error_step"] == 3
+
+
+def test_a_second_tab_cannot_overwrite_the_first(trace: Trace, ana: User) -> None:
+    save_draft(trace=trace, person=ana, content=DraftContent(comment="one"), expected_version=0)
+    for version in (0, 2):
+        with pytest.raises(Conflict, match="Another tab"):
+            save_draft(trace=trace, person=ana, content=DraftContent(comment="two"), expected_version=version)
+    assert Draft.objects.get().content["comment"] == "one"
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_late_draft_never_comes_after_a_submission(trace: Trace, ana: User, version: int) -> None:
+    if version:
+        save_draft(trace=trace, person=ana, content=DraftContent(comment="one"), expected_version=0)
+    submit_label(trace=trace, person=ana, final_correct=True, first_error_step=None)
+    with pytest.raises(Conflict, match="submitted"):
+        save_draft(trace=trace, person=ana, content=DraftContent(comment="late"), expected_version=version)
+    assert not Draft.objects.exists()
+
+
+def test_a_revision_has_a_draft_of_its_own(trace: Trace, ana: User) -> None:
+    submit_label(trace=trace, person=ana, final_correct=True, first_error_step=None)
+    save_draft(
+        trace=trace,
+        person=ana,
+        content=DraftContent(comment="second thoughts", based_on=1),
+        expected_version=0,
+    )
+    assert queries.draft_of(trace, ana, based_on=1) is not None
+    assert queries.draft_of(trace, ana, based_on=0) is None
+
+
+def test_what_a_race_left_from_before_a_submission_is_ignored_and_replaced(trace: Trace, ana: User) -> None:
+    Draft.objects.create(trace=trace, person=ana, content={"based_on": 0, "comment": "stale"}, version=7)
+    submit = submit_label(trace=trace, person=ana, final_correct=True, first_error_step=None)
+    Draft.objects.create(trace=trace, person=ana, content={"based_on": 0, "comment": "stale"}, version=7)
+    assert queries.draft_of(trace, ana, based_on=submit.revision) is None
+    save_draft(trace=trace, person=ana, content=DraftContent(comment="new", based_on=1), expected_version=0)
+    assert Draft.objects.get().content["comment"] == "new"
+
+
+def test_saving_renews_the_hold(trace: Trace, ana: User) -> None:
+    soon = timezone.now() + timedelta(minutes=1)
+    Reservation.objects.create(trace=trace, person=ana, expires_at=soon)
+    save_draft(trace=trace, person=ana, content=DraftContent(), expected_version=0)
+    assert Reservation.objects.get().expires_at > soon + timedelta(minutes=60)
+
+
+def test_it_refuses_what_no_form_sends(trace: Trace, ana: User) -> None:
+    with pytest.raises(InvalidLabel, match="comment"):
+        save_draft(trace=trace, person=ana, content=DraftContent(comment="x" * 20_001), expected_version=0)
+    with pytest.raises(InvalidLabel, match="first false step"):
+        save_draft(trace=trace, person=ana, content=DraftContent(first_error="all"), expected_version=0)
