@@ -192,7 +192,7 @@ else:
     _queue = HOME / "broker"
     for _part in ("messages", "processed", "control"):
         (_queue / _part).mkdir(parents=True, exist_ok=True)
-    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_URL = "filesystem://localhost/"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(_queue / "messages"),
         "data_folder_out": str(_queue / "messages"),
