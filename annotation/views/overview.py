@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 from annotation import queries
 from annotation.access import study_for
 from annotation.models import Role
-from annotation.pages import excerpt
 from core.access import person_of
+from core.mathtext import excerpt
 
 ROWS = 50
 
