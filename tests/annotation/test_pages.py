@@ -108,7 +108,7 @@ def test_the_page_shows_question_key_steps_and_guideline(as_ana: Client, trace: 
     assert 'alttext="42\\,\\mathrm{N}"' in html
     assert html.count('<li class="step"') == 3
     assert "What counts as an error" in html
-    assert re.search(r'id="step-1".*?Take <math', html, re.DOTALL)
+    assert re.search(r'id="step-1".*?Take <span class="tied"><math', html, re.DOTALL)
     assert "(1) Take $a&lt;b$." in html  # the source, as it came
 
 

@@ -135,6 +135,12 @@ def test_one_bad_formula_shows_its_source_and_breaks_nothing_else() -> None:
     assert "<em>text</em>" in html
 
 
+def test_punctuation_stays_with_the_formula_it_touches() -> None:
+    html = render("see ($x$), then $y$ and $\\foo$.")
+    assert re.search(r'see <span class="tied">\(<math.*?</math>\),</span> then <math', html)
+    assert html.rstrip().endswith("</code>.</p>")
+
+
 def test_the_pieces_joined_are_the_text() -> None:
     text = "a $x$ b $$y$$ c \\(z\\) `$q$` \\[w\\] \\begin{cases}1\\end{cases} $5 and $6 \\boxed{1}"
     assert "".join(p.source if isinstance(p, Formula) else p for p in split(text)) == text
