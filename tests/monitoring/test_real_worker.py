@@ -98,10 +98,10 @@ def test_killing_the_worker_twice_changes_neither_the_verdicts_nor_their_number(
     assert installation.number("SELECT count(*) FROM monitoring_call WHERE status != 'done'") == 0
 
 
-@pytest.mark.parametrize("pool", ["solo", "prefork"])
 def test_a_flushed_broker_and_a_drained_worker_lose_nothing(
-    pool: str, installation: Installation, chat_server: Server
+    installation: Installation, chat_server: Server
 ) -> None:
+    pool = "prefork" if installation.database_url else "solo"
     chat_server.use(Scenario(latency=0.4))
     installation.python(SEED.format(n=24, url=chat_server.url, concurrency=4))
     installation.manage("launch_batch", "--study", "s", "--monitors", "model", "--conditions", "BLIND")
@@ -146,6 +146,7 @@ def test_the_same_message_delivered_many_times_asks_nothing_twice(
     assert (state.requests, max(state.requests_by_key.values()), installation.done()) == (24, 1, 24)
 
 
+@pytest.mark.parametrize("installation", ["embedded"], indirect=True)
 def test_waiting_for_a_paused_batch_ends_with_its_reason(
     installation: Installation, chat_server: Server
 ) -> None:
