@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, F, IntegerField, Min, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -220,3 +233,109 @@ def tokens_by_question(question_ids: set[int]) -> dict[int, list[str]]:
     for question_id, token in rows:
         found.setdefault(question_id, []).append(token)
     return found
+
+
+def questions_of(study: Study) -> QuerySet[Any]:
+    """Return the study's questions with `trace_count`, `report_count` and the newest `answer`."""
+    newest = ReferenceAnswer.objects.filter(question=OuterRef("pk")).order_by("-version")
+    return (
+        Question.objects.filter(study=study)
+        .annotate(
+            trace_count=Count("traces", distinct=True),
+            report_count=Count("key_reports", distinct=True),
+            answer=Subquery(newest.values("text")[:1]),
+            answer_version=Subquery(newest.values("version")[:1]),
+        )
+        .order_by("pk")
+    )
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The human arm in traces and labels. `on_excluded` are labels on questions excluded since."""
+
+    readable: int
+    labelled: int
+    complete: int
+    labels: int
+    on_excluded: int
+
+
+def coverage(study: Study) -> Coverage:
+    """Return the coverage of the human arm; two queries."""
+    first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
+    traces = (
+        readable_traces(study)
+        .annotate(label_count=_count(first))
+        .aggregate(
+            readable=Count("pk"),
+            labelled=Count("pk", filter=Q(label_count__gt=0)),
+            complete=Count("pk", filter=Q(label_count__gte=study.overlap)),
+        )
+    )
+    excluded = Q(trace__question__status=Question.Status.EXCLUDED)
+    labels = Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1).aggregate(
+        labels=Count("pk"), on_excluded=Count("pk", filter=excluded)
+    )
+    return Coverage(**traces, **labels)
+
+
+def throughput(study: Study) -> list[dict[str, Any]]:
+    """Return per labeller of the human arm: name, labels, revised, first and last time, active seconds."""
+    rows = (
+        Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN)
+        .values("labeller")
+        .annotate(
+            labels=Count("pk", filter=Q(revision=1)),
+            revised=Count("pk", filter=Q(revision__gt=1)),
+            first=Min("created_at"),
+            last=Max("created_at"),
+            active_seconds=Sum("active_seconds"),
+        )
+        .order_by("labeller")
+    )
+    return [dict(row) for row in rows]
+
+
+def key_reports(study: Study) -> QuerySet[KeyReport]:
+    """Return the reports on keys, newest first."""
+    return KeyReport.objects.filter(question__study=study).select_related("question").order_by("-created_at")
+
+
+def size(study: Study) -> dict[str, int]:
+    """Return the numbers of questions (included, excluded); one query."""
+    included = Q(status=Question.Status.INCLUDED)
+    return Question.objects.filter(study=study).aggregate(
+        included=Count("pk", filter=included), excluded=Count("pk", filter=~included)
+    )
+
+
+def trace_size(study: Study) -> dict[str, int]:
+    """Return the numbers of traces: of included questions, and those with a text to read; one query."""
+    included = Q(question__status=Question.Status.INCLUDED)
+    return Trace.objects.filter(study=study).aggregate(
+        included=Count("pk", filter=included),
+        readable=Count("pk", filter=included & Q(n_steps__isnull=False) & ~Q(cut=Trace.Cut.TEXT_FREE)),
+    )
+
+
+def arm_size(study: Study, arm: str) -> int:
+    """Return the number of traces of included questions with a label of an arm; one query."""
+    return (
+        Label.objects.filter(
+            trace__study=study, arm=arm, revision=1, trace__question__status=Question.Status.INCLUDED
+        )
+        .values("trace")
+        .distinct()
+        .count()
+    )
+
+
+def unanswered_key_reports(study: Study) -> int:
+    """Return the number of questions whose newest key is reported as wrong; one query."""
+    newer = ReferenceAnswer.objects.filter(
+        question=OuterRef("question"), version__gt=OuterRef("reference_version")
+    )
+    return (
+        KeyReport.objects.filter(~Exists(newer), question__study=study).values("question").distinct().count()
+    )

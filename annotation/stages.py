@@ -7,8 +7,9 @@ An app registers in its AppConfig.ready():
                                  linked_for=frozenset({Role.LEAD}), count=count_disputes))
     stages.register_tasks(disputes_waiting)
 
-`url_name` is reversed with the study's slug. `count(study, person, roles)` returns a StageCount in one or two
-queries. A tasks function takes (study, person, roles) too and returns the entries of "what waits for me".
+`url_name` is reversed with the study's slug; `address` instead may choose by role.
+`count(study, person, roles)` returns a StageCount in one or two queries. A tasks function takes
+(study, person, roles) too and returns the entries of "what waits for me".
 """
 
 from __future__ import annotations
@@ -65,9 +66,12 @@ class Stage:
     linked_for: frozenset[str] = EVERY_ROLE
     shown_to: frozenset[str] = EVERY_ROLE
     nav_title: str = ""
+    address: Callable[[Study, frozenset[str]], str | None] | None = None
 
     def url(self, study: Study, roles: frozenset[str]) -> str | None:
         """Return the stage's address for a person with these roles, None where there is nothing to open."""
+        if self.address is not None:
+            return self.address(study, roles) if self.linked_for & roles else None
         if self.url_name is None or not self.linked_for & roles:
             return None
         try:

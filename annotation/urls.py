@@ -2,9 +2,18 @@
 
 from django.urls import path
 
-from annotation.views import home
+from annotation.views import annotate, home, overview, queue
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("studies/<slug:slug>/", home.study, name="study"),
+    path("studies/<slug:slug>/questions/", overview.questions, name="questions"),
+    path("studies/<slug:slug>/coverage/", overview.coverage, name="coverage"),
+    path("studies/<slug:slug>/guideline/", annotate.guideline, name="guideline"),
+    path("studies/<slug:slug>/queue/", queue.queue, name="queue"),
+    path("studies/<slug:slug>/queue/next/", queue.queue_next, name="queue_next"),
+    path("studies/<slug:slug>/traces/<slug:token>/", annotate.annotate, name="annotate"),
+    path("studies/<slug:slug>/traces/<slug:token>/draft/", annotate.draft, name="draft"),
+    path("studies/<slug:slug>/traces/<slug:token>/key/", annotate.key_report, name="report_key"),
+    path("studies/<slug:slug>/traces/<slug:token>/skip/", annotate.skip, name="skip"),
 ]

@@ -7,6 +7,9 @@ class MonitoringConfig(AppConfig):
     name = "monitoring"
 
     def ready(self) -> None:
-        from monitoring import line  # the models are there only now
+        # Models are loaded only now; importing the tasks is what registers them with Celery.
+        from monitoring import line
+        from monitoring.report import stage, tasks  # noqa: F401
 
         line.register()
+        stage.register()

@@ -1,10 +1,11 @@
 """Addresses of monitors and batches."""
 
-from django.urls import path
+from django.urls import include, path
 
 from monitoring.views import batches, monitors
 
 urlpatterns = [
+    path("", include("monitoring.report.urls")),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),

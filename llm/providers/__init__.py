@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llm.providers.openai_compatible import OpenAICompatible
 from llm.providers.scripted import Scripted
 from llm.types import BadProvider, Provider
 
-__all__ = ["PROVIDERS", "BadProvider", "OpenAICompatible", "Scripted", "build"]
+__all__ = ["PROVIDERS", "BadProvider", "Scripted", "build"]
 
 PROVIDERS = ("openai_compatible", "scripted")
 
@@ -24,6 +23,9 @@ def build(
     """
     settings = dict(options or {})
     if provider == "openai_compatible":
+        # Here, since the SDK takes a second to load and most processes never ask a model.
+        from llm.providers.openai_compatible import OpenAICompatible
+
         return OpenAICompatible(
             base_url=base_url, key=key, **_only(settings, "connections", "token_parameter")
         )

@@ -65,6 +65,7 @@ class Scenario:
     by_key         conversation key -> acts of its next requests
     every          [n, act]: the act of every n-th request
     max_in_flight  more than this many at once get status 429 with `retry_after`
+    hold_until     nothing is answered before so many requests were in flight at once (at most 10 s)
     usage          "true", "omit", "lie" (a tenth), "absurd" (negative) or "zero"
     key            what the Authorization must bear; others get 401
     """
@@ -77,6 +78,7 @@ class Scenario:
     every: Sequence[Any] | None = None
     max_in_flight: int | None = None
     retry_after: float | None = None
+    hold_until: int | None = None
     usage: str = "true"
     key: str | None = None
 
@@ -175,11 +177,17 @@ class ChatApp:
         try:
             act = self._act(key, request.headers.get("Authorization", ""))
             await asyncio.sleep(self.scenario.latency + act.get("delay", 0.0))
+            await self._held()
             response = await self._perform(act, body, key, request)
             self._statuses[str(response.status)] += 1
             return response
         finally:
             state.in_flight -= 1
+
+    async def _held(self) -> None:
+        end = time.monotonic() + 10.0
+        while self.state.most_in_flight < (self.scenario.hold_until or 0) and time.monotonic() < end:
+            await asyncio.sleep(0.005)
 
     def _act(self, key: str, authorization: str) -> Act:
         scenario, state = self.scenario, self.state

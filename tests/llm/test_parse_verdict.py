@@ -149,12 +149,12 @@ def test_the_work_is_bounded_by_a_constant_times_the_length(name: str) -> None:
     found = find_objects(text, watched=WATCHED)
     # The budget, one try that begins within it and ends past it, and one last pass without going back.
     assert found.work <= (WORK_PER_CHARACTER + 5) * len(text) + 100
-    assert parse_verdict(text, n_steps=12).outcome in ("invalid", "truncated", "no_response")
+    assert parse_verdict(text[:10_000], n_steps=12).outcome in ("invalid", "truncated", "no_response")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_verdict_after_hostile_text_is_read_or_missed_but_never_misread(name: str) -> None:
-    verdict = parse_verdict(HOSTILE[name] + "\n\n" + GOOD, n_steps=12)
+    verdict = parse_verdict(HOSTILE[name][:20_000] + "\n\n" + GOOD, n_steps=12)
     assert _values(verdict) == ("ok", 1, 4, 70) or verdict.outcome in ("invalid", "truncated")
 
 
@@ -289,3 +289,35 @@ def test_strict_json_is_read_as_json(verdict: dict[str, Any]) -> None:
     confidence = verdict["error_confidence"]
     in_range = confidence is not None and 0 <= confidence <= 100
     assert parsed.error_confidence == (confidence if in_range else None)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        '{%s, "reason": "step 9 says Q here"}',
+        '{%s, "reason": "Q"}',
+        '{"reason": "step 9 says Q here", %s}',
+        '{%s, "reason": "the "net" Q c"}',
+        '{%s, "reason": "step 9 says Q',
+        '{"verdict": {%s, "reason": "Q"}}',
+        '{"reason": "Q", "verdict": {%s}}',
+    ],
+)
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        '{"has_error": 0, "first_error_step": null}',
+        "{'has_error': 0, 'first_error_step': None}",
+        r"{\"has_error\": 0, \"first_error_step\": null}",
+        '```json\n{"has_error": 0, "first_error_step": null}\n```',
+        '</think>{"has_error": 0, "first_error_step": null}',
+        "{has_error: 0}",
+        '"{"has_error": 0}"',
+    ],
+)
+def test_words_quoted_in_the_reason_never_become_the_verdict(frame: str, quoted: str) -> None:
+    """However badly it is escaped; only text that closes string and object cannot be told apart."""
+    reply = (frame % GOOD[1:-1]).replace("Q", quoted)
+    for finish_reason in ("stop", "length"):
+        verdict = parse_verdict(reply, n_steps=12, finish_reason=finish_reason)
+        assert _values(verdict) == ("ok", 1, 4, 70) or verdict.outcome in ("invalid", "truncated")

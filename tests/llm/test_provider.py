@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from llm.providers import PROVIDERS, BadProvider, OpenAICompatible, build
+from llm.providers import PROVIDERS, BadProvider, build
+from llm.providers.openai_compatible import OpenAICompatible
 from llm.types import ChatRequest, Message, ProviderError, Reply
 from tests.llm.server import NO_ERROR, Scenario, Server, conversation_key, serving, tokens
 
@@ -270,7 +271,7 @@ def test_a_cancelled_request_is_cancelled_and_the_next_one_works(server: Server)
 
 
 def test_two_hundred_requests_are_in_flight_at_once(server: Server) -> None:
-    server.use(Scenario(latency=0.5))
+    server.use(Scenario(hold_until=200))
 
     async def work(provider: OpenAICompatible) -> list[Reply]:
         return await asyncio.gather(*(provider.complete(REQUEST) for _ in range(200)))

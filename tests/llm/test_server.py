@@ -87,7 +87,7 @@ def test_texts_answer_by_what_the_prompt_holds(chat_server: Server) -> None:
 
 
 def test_too_many_at_once_are_limited() -> None:
-    with serving(Scenario(latency=0.2, max_in_flight=2, retry_after=1)) as server:
+    with serving(Scenario(hold_until=4, max_in_flight=2, retry_after=1)) as server:
         statuses: list[int] = []
         threads = [threading.Thread(target=lambda: statuses.append(post(server)[0])) for _ in range(4)]
         for thread in threads:

@@ -1,0 +1,64 @@
+"""Forms of the desk: they read what a page sends and say in words what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from annotation.services.drafts import DraftContent
+from annotation.services.labels import COMMENT_LENGTH
+
+RIGHT, WRONG = "right", "wrong"
+NONE, STEP = "none", "step"
+
+
+class LabelForm(forms.Form):
+    """The two judgements, the comment, and what tells a double click from a change."""
+
+    final = forms.ChoiceField(
+        choices=[(RIGHT, "right"), (WRONG, "wrong")],
+        error_messages={"required": "Choose whether the final answer is right or wrong."},
+    )
+    first_error = forms.ChoiceField(
+        choices=[(NONE, "none"), (STEP, "step")],
+        error_messages={"required": "Choose the first false step, or that there is none."},
+    )
+    step = forms.IntegerField(required=False)
+    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH)
+    revision = forms.IntegerField(min_value=0)
+    draft_version = forms.IntegerField(min_value=0, required=False)
+    active_seconds = forms.IntegerField(min_value=0, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if values.get("first_error") == STEP and values.get("step") is None and "step" not in self.errors:
+            self.add_error("step", "Choose which step is the first false one.")
+        return values
+
+    @property
+    def first_error_step(self) -> int | None:
+        """The step, None for no error; of a valid form."""
+        return self.cleaned_data["step"] if self.cleaned_data["first_error"] == STEP else None
+
+
+class DraftForm(LabelForm):
+    """The same form unfinished: every judgement may be missing."""
+
+    final = forms.ChoiceField(choices=[(RIGHT, "right"), (WRONG, "wrong")], required=False)
+    first_error = forms.ChoiceField(choices=[(NONE, "none"), (STEP, "step")], required=False)
+
+    def clean(self) -> dict[str, Any]:
+        return forms.Form.clean(self) or {}
+
+    def content(self) -> DraftContent:
+        """Return the draft of a valid form."""
+        data = self.cleaned_data
+        return DraftContent(
+            final_correct={RIGHT: True, WRONG: False}.get(data["final"]),
+            first_error=data["first_error"],
+            first_error_step=data["step"],
+            comment=data["comment"],
+            active_seconds=data["active_seconds"] or 0,
+            based_on=data["revision"],
+        )

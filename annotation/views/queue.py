@@ -1,0 +1,49 @@
+"""The annotators' queue: where they stand, what they have done, and the next trace."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation import pages, queries
+from annotation.access import study_for
+from annotation.models import Role
+from annotation.services.queue import claim_next
+from core.access import person_of
+
+ROWS = 50
+
+
+@require_GET
+def queue(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the person's queue in a study."""
+    person = person_of(request)
+    study = study_for(person, slug, Role.ANNOTATOR)
+    page = Paginator(queries.labels_of(study, person), ROWS).get_page(request.GET.get("page"))
+    drafts = list(queries.drafts_of(study, person)[:ROWS]) if page.number == 1 else []
+    return render(
+        request,
+        "annotation/queue.html",
+        {
+            "study": study,
+            "progress": queries.progress(study, person),
+            "held": queries.held_by(study, person),
+            "rows": pages.queue_rows(study, person, list(page.object_list), drafts),
+            "page": page,
+        },
+    )
+
+
+@require_POST
+def queue_next(request: HttpRequest, slug: str) -> HttpResponse:
+    """Claim the next trace and go to it; where there is none, back to the queue, which says why."""
+    person = person_of(request)
+    study = study_for(person, slug, Role.ANNOTATOR)
+    trace = claim_next(study=study, person=person)
+    if trace is None:
+        messages.info(request, "There is no trace for you to read right now.")
+        return redirect("queue", study.slug)
+    return redirect("annotate", study.slug, trace.token)
