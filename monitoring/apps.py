@@ -8,6 +8,8 @@ class MonitoringConfig(AppConfig):
 
     def ready(self) -> None:
         # Models are loaded only now; importing the tasks is what registers them with Celery.
+        from monitoring import line
         from monitoring.report import stage, tasks  # noqa: F401
 
+        line.register()
         stage.register()
