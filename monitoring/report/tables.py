@@ -300,7 +300,7 @@ def revision_tables(report: dict[str, Any]) -> list[Table]:
 def arms_tables(report: dict[str, Any]) -> list[Table]:
     """Agreement of the two arms."""
     arms = report.get("arms")
-    if not arms:
+    if not arms or not arms["joint"]:
         return []
     rows = [
         (
