@@ -159,7 +159,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-REST_FRAMEWORK = {
+REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "core.api.authentication.TokenAuthentication",
         "core.api.authentication.SessionAuthentication",
@@ -177,7 +177,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "core.api.errors.answer",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-SPECTACULAR_SETTINGS = {
+SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Falsestep",
     "VERSION": "1",
     "DESCRIPTION": "Reading traces, settling disputes and running monitors, by program. See docs/api.md.",

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.signals import got_request_exception
-from django.http import Http404
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -76,6 +76,10 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         error = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
+    elif isinstance(error, RequestDataTooBig):
+        error = TooLarge()
+    elif isinstance(error, SuspiciousOperation | UnreadablePostError):
+        error = exceptions.ParseError()
     if isinstance(error, exceptions.APIException):
         if getattr(error, "auth_header", None):
             headers["WWW-Authenticate"] = error.auth_header
