@@ -61,7 +61,6 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
-    "rest_framework",
     "drf_spectacular",
     "config",
     "core",
@@ -159,6 +158,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# rest_framework itself is no installed app: that would only serve its jQuery and Bootstrap to nobody.
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "core.api.authentication.TokenAuthentication",
