@@ -11,6 +11,7 @@ from annotation.models import Draft, KeyReport, Label, ReferenceAnswer, Study, T
 from core.models import User
 
 EXCERPT = 140
+LONG_TEXT = 30_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class AnnotatePage:
     def draft_version(self) -> int:
         """The version of the draft that the page shows, 0 before the first."""
         return self.draft.version if self.draft else 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the browser should lay out only the steps that are in view."""
+        return sum(len(step.raw) for step in self.steps) > LONG_TEXT
 
     @property
     def place(self) -> int:
