@@ -16,7 +16,7 @@ from annotation.imports.fields import Fields, RefusedRow, check_step
 from annotation.imports.reading import Row, Source, read_each
 from annotation.imports.records import MAX_LABELLER, MAX_QUESTION_ID, MAX_RESPONSE_LABEL, LabelRecord
 from annotation.models import KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
-from core import audit
+from core import audit, bulk
 from core.errors import BadRow, UserError
 from core.models import User
 
@@ -201,7 +201,7 @@ class _Writer:
             else:
                 if label is not None:
                     new.append(label)
-        Label.objects.bulk_create(new, batch_size=CHUNK)
+        bulk.insert(new)
 
     def report_keys(self) -> None:
         """Turn what people said about keys into key reports, one per person and version of the key."""
@@ -227,7 +227,7 @@ class _Writer:
             for (question, person), reasons in self.keys.items()
             if (question, person, versions.get(question, 1)) not in held
         ]
-        KeyReport.objects.bulk_create(reports, batch_size=CHUNK)
+        bulk.insert(reports)
         self.report.key_reports = len(reports)
 
     def _traces(self, question_ids: Iterable[str]) -> dict[tuple[str, str], Trace]:

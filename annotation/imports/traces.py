@@ -17,7 +17,7 @@ from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord,
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 from annotation.steps import fingerprint
-from core import audit
+from core import audit, bulk
 from core.errors import BadRow
 from core.models import User
 
@@ -155,10 +155,10 @@ def _take(study: Study, records: list[QuestionRecord], source: Source, report: T
         except RefusedRow as refusal:
             source.refuse(record.line, str(refusal))
     # Written even after a bad row, so that later lines meet the earlier ones; all of it is rolled back then.
-    Question.objects.bulk_create(rows.questions, batch_size=CHUNK)
-    ReferenceAnswer.objects.bulk_create(rows.answers, batch_size=CHUNK)
-    Trace.objects.bulk_create(rows.traces, batch_size=CHUNK)
-    Label.objects.bulk_create(rows.labels, batch_size=CHUNK)
+    bulk.insert(rows.questions)
+    bulk.insert(rows.answers)
+    bulk.insert(rows.traces)
+    bulk.insert(rows.labels)
 
 
 def _held(study: Study, external_ids: Iterable[str]) -> dict[str, _Held]:
