@@ -39,7 +39,7 @@ def insert(rows: Sequence[M]) -> None:
     # Primary keys are drawn before the copy, since COPY returns none.
     fields = [field for field in meta.concrete_fields if not field.generated]
     values = [_reader(field, now) for field in fields]
-    columns = ", ".join(quote(field.column) for field in fields)
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     with transaction.atomic(using=using), connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",

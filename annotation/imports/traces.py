@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation.imports import formats
-from annotation.imports.fields import RefusedRow
+from annotation.imports.fields import ConflictingRow, RefusedRow
 from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
 from annotation.imports.studies import study_for_import
@@ -54,6 +54,16 @@ class TracesReport:
     review: list[Review] = field(default_factory=list)
     bad: list[BadRow] = field(default_factory=list)
 
+    @property
+    def skipped(self) -> int:
+        """Traces that were here already, and rows that were passed over."""
+        return self.same["traces"] + self.passed_over.total()
+
+    @property
+    def conflicting(self) -> int:
+        """Rows that contradict what is here."""
+        return sum(row.conflict for row in self.bad)
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain JSON."""
         kinds = ("questions", "reference_answers", "traces", "labels")
@@ -78,7 +88,11 @@ class TracesReport:
                 }
                 for item in self.review
             ],
-            "bad_rows": [{"line": row.line, "reason": row.reason} for row in self.bad],
+            "skipped": self.skipped,
+            "conflicting": self.conflicting,
+            "bad_rows": [
+                {"line": row.line, "reason": row.reason, "conflict": row.conflict} for row in self.bad
+            ],
         }
 
 
@@ -153,7 +167,7 @@ def _take(study: Study, records: list[QuestionRecord], source: Source, report: T
         try:
             _take_one(study, record, held, rows, report)
         except RefusedRow as refusal:
-            source.refuse(record.line, str(refusal))
+            source.refuse(record.line, refusal)
     # Written even after a bad row, so that later lines meet the earlier ones; all of it is rolled back then.
     bulk.insert(rows.questions)
     bulk.insert(rows.answers)
@@ -220,7 +234,7 @@ def _compare(question: Question, record: QuestionRecord) -> None:
     """Refuse a question that says otherwise under the same id. Its status is a matter of the study by now."""
     for name in ("statement", "rationale", "subject"):
         if getattr(question, name) != getattr(record, name):
-            raise RefusedRow(f'question "{record.external_id}" is already here with another {name}')
+            raise ConflictingRow(f'question "{record.external_id}" is already here with another {name}')
 
 
 def _take_answers(entry: _Held, record: QuestionRecord, rows: _Rows, report: TracesReport) -> None:
@@ -228,7 +242,7 @@ def _take_answers(entry: _Held, record: QuestionRecord, rows: _Rows, report: Tra
         if number <= len(entry.answers):
             if entry.answers[number - 1] != text:
                 which = "reference answer" if number == 1 else "corrected answer"
-                raise RefusedRow(f'question "{record.external_id}" is already here with another {which}')
+                raise ConflictingRow(f'question "{record.external_id}" is already here with another {which}')
             report.same["reference_answers"] += 1
             continue
         rows.answers.append(
@@ -291,11 +305,11 @@ def _free_label(entry: _Held, digest: str) -> str:
 def _compare_trace(trace: Trace, given: TraceRecord, digest: str, name: str) -> None:
     """Refuse a trace that says otherwise under the same id: traces are final."""
     if trace.cut == Trace.Cut.TEXT_FREE:
-        raise RefusedRow(f'trace "{name}" is already here without its text, from a release')
+        raise ConflictingRow(f'trace "{name}" is already here without its text, from a release')
     if trace.sha256 != digest:
-        raise RefusedRow(f'trace "{name}" is already here with another text')
+        raise ConflictingRow(f'trace "{name}" is already here with another text')
     if trace.generator != given.generator:
-        raise RefusedRow(f'trace "{name}" is already here with another generator')
+        raise ConflictingRow(f'trace "{name}" is already here with another generator')
 
 
 def _take_label(
@@ -313,7 +327,7 @@ def _take_label(
     key = (trace.response_label, given.labeller)
     if key in entry.labels:
         if entry.labels[key] != given.values:
-            raise RefusedRow(
+            raise ConflictingRow(
                 f'"{given.labeller}" has already labelled "{of}/{trace.response_label}" otherwise'
             )
         report.same["labels"] += 1

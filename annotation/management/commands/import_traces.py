@@ -71,6 +71,9 @@ def summary(report: TracesReport) -> list[str]:
             f"  line {item.line}: {item.question_id}/{item.response_label}: {item.reason}"
             for item in report.review
         ]
-    if report.dry_run and report.bad:
-        lines.append(f"refused: {count(len(report.bad), 'row')}")
+    if report.dry_run:
+        lines.append(
+            f"traces: new {new['traces']}, skipped {report.skipped}; rows: conflicting {report.conflicting}, "
+            f"malformed {len(report.bad) - report.conflicting}"
+        )
     return lines
