@@ -4,41 +4,10 @@ from __future__ import annotations
 
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 
+from adjudication import queries
 from adjudication.models import Dispute, StandardLabel
 from annotation import blindness
-from annotation.models import Label, Question, Study, Trace
-
-CURRENT = Q(labels__isnull=False, labels__superseded_by__isnull=True)
-
-
-def _weighed(study: Study) -> QuerySet[Trace]:
-    """Return the labelled traces of included questions on which no ruling and no standard rests.
-
-    A standard settles a trace if it is younger than the trace's labels. What `differs` is computed from the
-    labels, not from the list of disputes, which may be behind them.
-    """
-    ruled = Dispute.objects.filter(trace=OuterRef("pk"), status=Dispute.Status.DECIDED)
-    frozen = StandardLabel.objects.filter(
-        trace=OuterRef("pk"),
-        status=StandardLabel.Status.READY,
-        standard__created_at__gte=OuterRef("last_label"),
-    )
-    return (
-        Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
-        .annotate(
-            said=Count("labels", filter=CURRENT),
-            people=Count("labels", filter=CURRENT & Q(labels__arm=Label.Arm.HUMAN)),
-            right=Count("labels", filter=CURRENT & Q(labels__final_correct=True)),
-            with_step=Count("labels__first_error_step", filter=CURRENT),
-            lowest=Min("labels__first_error_step", filter=CURRENT),
-            highest=Max("labels__first_error_step", filter=CURRENT),
-            last_label=Max("labels__created_at"),
-        )
-        .filter(said__gt=0)
-        .exclude(Exists(ruled))
-        .exclude(Exists(frozen))
-    )
-
+from annotation.models import Label, Study, Trace
 
 DIFFERS = (
     Q(right__gt=0, right__lt=F("said"))
@@ -48,14 +17,43 @@ DIFFERS = (
 ONE_ARM = Q(people=0) | Q(people=F("said"))
 
 
+def _weighed(study: Study, condition: Q) -> QuerySet[Trace]:
+    """Return the traces whose current labels meet a condition and on which no ruling and no standard rests.
+
+    A standard settles a trace unless a label on it is younger. Whether labels differ is computed from them,
+    not from the list of disputes, which may be behind.
+    """
+    ruled = Dispute.objects.filter(trace=OuterRef("pk"), status=Dispute.Status.DECIDED)
+    younger = Label.objects.filter(trace=OuterRef("trace"), created_at__gt=OuterRef("standard__created_at"))
+    frozen = StandardLabel.objects.filter(
+        ~Exists(younger), trace=OuterRef("pk"), status=StandardLabel.Status.READY
+    )
+    weighed = (
+        queries.current_labels(study)
+        .order_by()
+        .values("trace")
+        .annotate(
+            said=Count("pk"),
+            people=Count("pk", filter=Q(arm=Label.Arm.HUMAN)),
+            right=Count("pk", filter=Q(final_correct=True)),
+            with_step=Count("first_error_step"),
+            lowest=Min("first_error_step"),
+            highest=Max("first_error_step"),
+        )
+        .filter(condition)
+        .values("trace")
+    )
+    return Trace.objects.filter(~Exists(ruled), ~Exists(frozen), pk__in=weighed)
+
+
 def undecided(study: Study) -> QuerySet[Trace]:
     """Return the traces whose labels differ and on which nothing is ruled."""
-    return _weighed(study).filter(DIFFERS)
+    return _weighed(study, DIFFERS)
 
 
 def unsettled(study: Study) -> QuerySet[Trace]:
     """Return those, and the labelled traces that wait for the other arm and are in no standard yet."""
-    return _weighed(study).filter(DIFFERS | ONE_ARM)
+    return _weighed(study, DIFFERS | ONE_ARM)
 
 
 def rests_on(trace: Trace) -> bool:
