@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 
-from annotation.imports import formats
+from annotation.imports import formats, hle
 from annotation.imports.fields import ConflictingRow, RefusedRow
 from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
@@ -18,7 +18,7 @@ from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 from annotation.steps import fingerprint
 from core import audit, bulk
-from core.errors import BadRow
+from core.errors import BadRow, UserError
 from core.models import User
 
 CHUNK = 500
@@ -52,12 +52,13 @@ class TracesReport:
     labelled: int = 0
     with_error: int = 0
     review: list[Review] = field(default_factory=list)
+    funnel: hle.Funnel | None = None
     bad: list[BadRow] = field(default_factory=list)
 
     @property
     def skipped(self) -> int:
-        """Traces that were here already, and rows that were passed over."""
-        return self.same["traces"] + self.passed_over.total()
+        """Traces (of HLE: questions) that were here already, and rows that were passed over."""
+        return self.same["questions" if self.funnel else "traces"] + self.passed_over.total()
 
     @property
     def conflicting(self) -> int:
@@ -88,6 +89,7 @@ class TracesReport:
                 }
                 for item in self.review
             ],
+            **({"funnel": self.funnel.as_json()} if self.funnel else {}),
             "skipped": self.skipped,
             "conflicting": self.conflicting,
             "bad_rows": [
@@ -101,25 +103,29 @@ def import_traces(
     path: str | Path,
     study_slug: str,
     format: str = formats.AUTO,
+    review: str | None = None,
     dry_run: bool = False,
     actor: User | None = None,
 ) -> TracesReport:
     """Import a file of questions with traces, all of it or nothing.
 
-    A study that does not exist is made. Raises UserError for a file that cannot be read and ImportRefused for
+    `review` is a file of HLE questions to leave out or to exclude, with reasons. A study that does not exist
+    is made. Raises UserError for a file that cannot be read and ImportRefused for
     bad rows; a dry run writes nothing and lists bad rows in the report instead.
     """
     with Source(path) as source, transaction.atomic():
         report = TracesReport(source.name, study_slug, formats.resolve(source, format), dry_run)
         study, report.study_made = study_for_import(slug=study_slug, actor=actor)
         chunk: list[QuestionRecord] = []
-        for record in read_each(source, lambda row: formats.read(report.format, row)):
+        for record in _records(source, report, review):
             report.rows += 1
             chunk.append(record)
             if len(chunk) == CHUNK:
                 _take(study, chunk, source, report)
                 chunk = []
         _take(study, chunk, source, report)
+        if report.funnel:
+            report.rows = report.funnel.rows
         report.sha256 = source.sha256
         report.bad = sorted(source.bad, key=lambda row: row.line)
         if dry_run:
@@ -136,6 +142,16 @@ def import_traces(
                 payload={**report.as_json(), "review": report.as_json()["review"][:AUDITED]},
             )
     return report
+
+
+def _records(source: Source, report: TracesReport, review: str | None) -> Iterator[QuestionRecord]:
+    """Yield the questions of a file in the report's format."""
+    if report.format == formats.HLE:
+        report.funnel = hle.Funnel()
+        return hle.records(source, report.funnel, hle.read_review(review) if review else {})
+    if review:
+        raise UserError("a review goes with HLE; our own format excludes questions by their status")
+    return read_each(source, lambda row: formats.read(report.format, row))
 
 
 @dataclass
