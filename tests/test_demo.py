@@ -6,11 +6,12 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,54 @@ def test_killing_the_worker_twice_changes_no_verdict(
         assert disturbed["breaks"] == []
     finally:
         site.close()
+
+
+def belonging_to(home: str) -> list[str]:
+    """Return the commands of the processes that live on a home."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if f"FALSESTEP_HOME={home}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def until(met: Callable[[], bool], *, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if met():
+            return True
+        time.sleep(0.2)
+    return met()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_nothing_goes_on_behind_a_demo_that_was_ended(
+    quiet: tuple[Site, str], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    site, port = quiet[0], free_port()
+    monkeypatch.setitem(site.env, "SERVE", "1")
+    process = site.start("demo", "--resamples", "20", "--port", str(port))
+    try:
+        assert until(lambda: answers(port), seconds=60)
+        assert len(belonging_to(site.env["FALSESTEP_HOME"])) >= 3, "the demo, its worker, the site"
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert until(lambda: belonging_to(site.env["FALSESTEP_HOME"]) == [], seconds=40)
+        assert not answers(port)
+    finally:
+        process.kill()

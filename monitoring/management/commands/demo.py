@@ -20,6 +20,7 @@ from annotation.imports.traces import import_traces
 from annotation.models import Label, Study
 from core.management.base import FalsestepCommand
 from monitoring.demo import cast, lead
+from monitoring.engine.children import ending_in_order, ends_with_us
 from monitoring.engine.launch import launch_batch
 from monitoring.engine.planning import monitors_named
 from monitoring.engine.supervise import OwnWorker, wait_for
@@ -148,9 +149,13 @@ class Command(FalsestepCommand):
             sys.executable, "-m", "gunicorn", "config.wsgi",
             "--bind", f"127.0.0.1:{port}", "--threads", "8", "--log-level", "warning",
         ]  # fmt: skip
-        with OwnWorker() as worker:
+        with ending_in_order(), OwnWorker() as worker:
             worker.ensure()
-            site = subprocess.Popen(command, cwd=settings.BASE_DIR)
+            site = subprocess.Popen(
+                command,
+                cwd=settings.BASE_DIR,
+                preexec_fn=ends_with_us(),  # noqa: PLW1509 - it makes two calls into the C library, no more
+            )
             try:
                 while site.poll() is None:
                     worker.ensure()
