@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -212,3 +213,30 @@ def test_nothing_goes_on_behind_a_demo_that_was_ended(
         assert not answers(port)
     finally:
         process.kill()
+
+
+def test_a_taken_port_is_told_before_any_work(
+    quiet: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(quiet[0].env, "SERVE", "1")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        process = quiet[0].start("demo", "--port", str(port))
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"error: the site cannot be served on port {port}" in output
+    assert "Sample study" not in output
+    assert "Traceback" not in output
+
+
+def test_a_second_demo_at_the_same_time_waits_for_the_first(quiet: tuple[Site, str]) -> None:
+    site = quiet[0]
+    with (Path(site.env["FALSESTEP_HOME"]) / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = site.start("demo", "--resamples", "20")
+        assert process.stdout
+        assert "Another demo is at work here" in process.stdout.readline()
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
