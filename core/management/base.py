@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 
 from core.errors import UserError
+
+UNDEFINED_TABLE = "42P01"  # PostgreSQL's code for it
 
 # Django prints a command's error as "NAME OF ITS CLASS: text"; people should read "error: text".
 Refused = type("error", (CommandError,), {"__doc__": "What ends a command with one plain sentence."})
@@ -19,6 +22,10 @@ def count(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def _lacks_a_table(error: Exception) -> bool:
+    return "no such table" in str(error) or getattr(error.__cause__, "sqlstate", None) == UNDEFINED_TABLE
 
 
 class FalsestepCommand(BaseCommand):
@@ -33,6 +40,14 @@ class FalsestepCommand(BaseCommand):
             self.run(**options)
         except UserError as error:
             raise Refused(str(error), returncode=1) from error
+        except (OperationalError, ProgrammingError) as error:
+            if _lacks_a_table(error):
+                told = "the database lacks tables of this version: run `python manage.py migrate`"
+            elif isinstance(error, OperationalError):
+                told = f"the database cannot be used: {' '.join(str(error).split())}"
+            else:
+                raise
+            raise Refused(told, returncode=1) from error
 
     def say(self, text: str = "") -> None:
         """Write one line to standard output."""
