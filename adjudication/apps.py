@@ -9,6 +9,9 @@ class AdjudicationConfig(AppConfig):
     def ready(self) -> None:
         # Models can be imported only once the apps are loaded.
         from adjudication import settled, stage
+        from adjudication.services import standards
+        from core import audit
 
         stage.register()
         settled.register()
+        audit.register(standards.changed_behind_the_guards)
