@@ -10,7 +10,10 @@ from adjudication import queries
 from adjudication.judgements import Judgement, kinds_of, merged
 from adjudication.models import Decision, StandardLabel
 from adjudication.services.hashing import StandardRow, text_sha256
+from annotation.holds import held_traces
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+
+MAX_STATUS_REASON = 500
 
 
 class Provenance:
@@ -24,6 +27,7 @@ class Provenance:
     QUESTION_EXCLUDED = "question_excluded"
     OPEN_DISPUTE = "open_dispute"
     UNLABELLED = "unlabelled"
+    HELD = "held"
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,14 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
-    Decisions come before labels. A label patched in the newest standard is carried on until a later decision
+    A trace that something holds (annotation.holds) has no settled label, whatever was said of it. Decisions come
+    before labels. A label patched in the newest standard is carried on until a later decision
     on its trace. Where human labels differ among themselves, the frozen human column keeps the one of the
     first labeller by name; the debate column likewise.
     """
     said = _labels_by_trace(study)
     decisions = queries.standing_decisions(study)
+    held = held_traces(study)
     patches, patched_at = _patches(study)
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
@@ -111,6 +117,8 @@ def assemble(study: Study) -> list[Draft]:
                 status_reason=reason,
                 provenance=Provenance.QUESTION_EXCLUDED,
             )
+        elif pk in held:
+            row = replace(base, status_reason=held[pk][:MAX_STATUS_REASON], provenance=Provenance.HELD)
         elif patch:
             row = _settled(base, patch, Provenance.PATCHED)
         elif decision:
@@ -143,6 +151,9 @@ def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) ->
             [draft for draft in ready if _past_the_end(draft)],
             "name a step that the solution does not have",
             blocks=True,
+        ),
+        found(
+            "waiting for an expert", of(Provenance.HELD), "will be unresolved: an expert has not settled them"
         ),
         found("unlabelled traces", of(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"),
         found("human arm only", of(Provenance.HUMAN_ONLY), "have no label of the debate"),

@@ -1,0 +1,5 @@
+"""Addresses of verification."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
