@@ -9,4 +9,5 @@ urlpatterns = [
     path("", include("core.urls")),
     path("", include("annotation.urls")),
     path("", include("adjudication.urls")),
+    path("", include("verification.urls")),
 ]

@@ -70,9 +70,9 @@ def traces_in(study: Study) -> QuerySet[Trace]:
     )
 
 
-def standing_item(trace: Trace) -> ExpertItem | None:
-    """Return the trace's item in the experts' queue, if one stands."""
-    return ExpertItem.objects.filter(trace=trace, state__in=STANDING).first()
+def newest_item(trace: Trace) -> ExpertItem | None:
+    """Return the trace's newest item in the experts' queue, settled or not."""
+    return ExpertItem.objects.filter(trace=trace).order_by("-pk").first()
 
 
 def items_in(study: Study) -> list[ExpertItem]:

@@ -156,7 +156,7 @@ class Command(FalsestepCommand):
                 )
             ]  # fmt: skip
             self.say(f"{row['model']}: {'; '.join(parts)}")
-            if row["after"]["verdict"]:
+            if row["after"]["difference_ci"]:
                 low, high = row["after"]["difference_ci"]
                 self.say(
                     f"  {row['before']['verdict']} -> {row['after']['verdict']} "
