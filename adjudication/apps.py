@@ -8,6 +8,7 @@ class AdjudicationConfig(AppConfig):
 
     def ready(self) -> None:
         # Models can be imported only once the apps are loaded.
-        from adjudication import stage
+        from adjudication import settled, stage
 
         stage.register()
+        settled.register()

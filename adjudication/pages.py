@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString, mark_safe
 
 from adjudication import queries
-from adjudication.letters import letters_for
 from adjudication.masking import Proposal, fingerprint
 from adjudication.models import Decision, Dispute, ReferenceStandard
 from adjudication.services.diffs import diff_standards, in_words
@@ -41,6 +40,8 @@ class DisputePage:
     rationale: SafeString
     reference: ReferenceAnswer | None
     reference_html: SafeString
+    letter: str
+    corrected_html: SafeString
     preamble: SafeString
     steps: Sequence[Step]
     decision: Decision | None
@@ -49,8 +50,8 @@ class DisputePage:
     following: Dispute | None
 
 
-def page_of(dispute: Dispute) -> DisputePage:
-    """Gather the page of a dispute. A withdrawn one has no proposals to show."""
+def page_of(dispute: Dispute, *, person: User) -> DisputePage:
+    """Gather the page of a dispute for a lead. A withdrawn one has no proposals to show."""
     trace, question = dispute.trace, dispute.trace.question
     latest = queries.latest_decision(dispute)
     undone = latest if latest and latest.choice == Decision.Choice.UNDO else None
@@ -66,6 +67,10 @@ def page_of(dispute: Dispute) -> DisputePage:
         rationale=_safe(render(question.rationale)),
         reference=reference,
         reference_html=_safe(render_inline(reference.text) if reference else ""),
+        letter=queries.letters_for([trace.pk], study=dispute.study, person=person)[trace.pk],
+        corrected_html=_safe(
+            render_inline(decision.corrected_answer.text) if decision and decision.corrected_answer else ""
+        ),
         preamble=_safe(render(trace.preamble) if trace.preamble.strip() else ""),
         steps=[
             Step(
@@ -98,7 +103,7 @@ class ChangedField:
 def changes_between(old: ReferenceStandard, new: ReferenceStandard, *, person: User) -> list[ChangedField]:
     """Return the differences of two standards, each solution under the letter this person knows it by."""
     changed = diff_standards(old, new)
-    letters = letters_for({one.trace_id for one in changed}, study=old.study, person=person)
+    letters = queries.letters_for({one.trace_id for one in changed}, study=old.study, person=person)
     lines = [
         ChangedField(
             one.question_id,

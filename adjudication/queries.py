@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,7 +11,9 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from adjudication.judgements import Judgement
 from adjudication.masking import Proposal, proposals
 from adjudication.models import Decision, Dispute, ReferenceStandard, StandardLabel
+from annotation.masking import letters
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from core.models import User
 
 K = TypeVar("K")
 KINDS = ("answer", "presence", "step")
@@ -303,3 +305,19 @@ def _sums(pairs: Iterable[tuple[K, int]]) -> dict[K, int]:
     for key, number in pairs:
         sums[key] = sums.get(key, 0) + number
     return sums
+
+
+def letters_for(trace_ids: Collection[int], *, study: Study, person: User) -> dict[int, str]:
+    """Return the letter by which the person knows each trace."""
+    questions = Trace.objects.filter(pk__in=trace_ids).values("question_id")
+    tokens: dict[int, dict[str, int]] = {}
+    rows = Trace.objects.filter(study=study, question_id__in=questions).values_list(
+        "pk", "question_id", "token"
+    )
+    for pk, question_id, token in rows:
+        tokens.setdefault(question_id, {})[token] = pk
+    return {
+        pks[token]: letter
+        for question_id, pks in tokens.items()
+        for token, letter in letters(study, person, question_id, pks).items()
+    }

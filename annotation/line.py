@@ -41,7 +41,7 @@ def _debate(study: Study, person: User, roles: frozenset[str]) -> StageCount:
 
 
 def _human_address(study: Study, roles: frozenset[str]) -> str | None:
-    return reverse("queue" if Role.ANNOTATOR in roles else "coverage", args=[study.slug])
+    return reverse("queue" if Role.ANNOTATOR in roles else "arm", args=[study.slug])
 
 
 def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[Task]:
@@ -53,7 +53,8 @@ def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterabl
     if state.left:
         traces = "1 trace" if state.left == 1 else f"{state.left} traces"
         verb = "Go on reading" if state.mine else "Begin reading"
-        yield Task(f"{traces} to read", f"{state.mine} done by you", verb, address, order=10, post=True)
+        detail = f"you have read {state.mine or 'none'} so far"
+        yield Task(f"{traces} to read", detail, verb, address, order=10, post=True)
     elif state.held_elsewhere and state.free_at:
         yield Task(
             "Every trace is being read",
@@ -75,7 +76,7 @@ def keys_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[
             f"{title} as wrong",
             "an annotator doubts the key, and it has not been corrected since",
             "Read the reports",
-            reverse("coverage", args=[study.slug]) + "#reports",
+            reverse("arm", args=[study.slug]) + "#reports",
             order=30,
         )
 

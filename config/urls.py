@@ -5,9 +5,11 @@ from django.urls import include, path
 from core.health import healthz
 
 urlpatterns = [
+    path("api/", include("config.api")),
     path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
     path("", include("annotation.urls")),
     path("", include("adjudication.urls")),
     path("", include("verification.urls")),
+    path("", include("monitoring.urls")),
 ]

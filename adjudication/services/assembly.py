@@ -29,6 +29,18 @@ class Provenance:
     UNLABELLED = "unlabelled"
     HELD = "held"
 
+    FROM_ROWS = frozenset(
+        {
+            BOTH_ARMS_AGREE,
+            HUMAN_ONLY,
+            DEBATE_ONLY,
+            ADJUDICATED,
+            QUESTION_EXCLUDED,
+            OPEN_DISPUTE,
+            UNLABELLED,
+        }
+    )
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -62,15 +74,15 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
-    A trace that something holds (annotation.holds) has no settled label, whatever was said of it. Decisions come
-    before labels. A label patched in the newest standard is carried on until a later decision
-    on its trace. Where human labels differ among themselves, the frozen human column keeps the one of the
-    first labeller by name; the debate column likewise.
+    A trace that something holds (annotation.holds) has no settled label, whatever else was said of it. Decisions
+    come before labels. What the newest standard holds by a patch is carried on until a later decision on its trace;
+    what it holds by a release's word, until a later decision or label. Where human labels differ among themselves,
+    the frozen human column keeps the one of the first labeller by name; the debate column likewise.
     """
     said = _labels_by_trace(study)
     decisions = queries.standing_decisions(study)
     held = held_traces(study)
-    patches, patched_at = _patches(study)
+    carried = _carried(study)
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
@@ -107,25 +119,26 @@ def assemble(study: Study) -> list[Draft]:
             reference_answer_version=answer.version if answer else None,
             reference_answer_sha256=hashes.get(question_id),
         )
-        decision, patch = decisions.get(pk), patches.get(pk)
-        if patch and decision and patched_at and decision.created_at > patched_at:
-            patch = None
-        if status == Question.Status.EXCLUDED:
+        decision = decisions.get(pk)
+        kept = carried.get(pk)
+        if kept and not kept.stands(status, decision, labels):
+            kept = None
+        if kept:
+            row = kept.on(base)
+        elif status == Question.Status.EXCLUDED:
             row = replace(
                 base,
                 status=StandardLabel.Status.EXCLUDED.value,
                 status_reason=reason,
                 provenance=Provenance.QUESTION_EXCLUDED,
             )
-        elif pk in held:
-            row = replace(base, status_reason=held[pk][:MAX_STATUS_REASON], provenance=Provenance.HELD)
-        elif patch:
-            row = _settled(base, patch, Provenance.PATCHED)
         elif decision:
             row = _ruled(base, decision)
         else:
             row = _from_labels(base, labels)
-        ruled_at = decision.created_at if decision else patched_at if patch else None
+        if pk in held and row.status != StandardLabel.Status.EXCLUDED:
+            row = replace(base, status_reason=held[pk][:MAX_STATUS_REASON], provenance=Provenance.HELD)
+        ruled_at = kept.at if kept else decision.created_at if decision else None
         newer = _key_is_newer(answer, labels, ruled_at) and row.status == StandardLabel.Status.READY
         drafts.append(Draft(row, pk, n_steps, answer.pk if answer else None, newer))
     return drafts
@@ -198,14 +211,43 @@ def _labels_by_trace(study: Study) -> dict[int, list[_Said]]:
     return said
 
 
-def _patches(study: Study) -> tuple[dict[int, Judgement], datetime | None]:
-    """Return the patched judgements of the newest standard by trace id, and when it was frozen."""
+@dataclass(frozen=True)
+class _Carried:
+    """A label of the newest standard that did not come from labels and decisions of the study."""
+
+    label: StandardLabel
+    at: datetime
+
+    def stands(self, question_status: str, decision: Decision | None, labels: Sequence[_Said]) -> bool:
+        """Whether nothing newer speaks of the trace, and its question is in or out as it was."""
+        excluded = self.label.status == StandardLabel.Status.EXCLUDED
+        if excluded != (question_status == Question.Status.EXCLUDED):
+            return False
+        if decision and decision.created_at > self.at:
+            return False
+        return self.label.provenance == Provenance.PATCHED or all(said.at <= self.at for said in labels)
+
+    def on(self, base: StandardRow) -> StandardRow:
+        """Return the row that carries the label on."""
+        label = self.label
+        return replace(
+            base,
+            status=label.status,
+            status_reason=label.status_reason,
+            final_correct=label.final_correct,
+            first_error_step=label.first_error_step,
+            first_error_step_min=label.first_error_step_min,
+            first_error_step_max=label.first_error_step_max,
+            provenance=label.provenance,
+        )
+
+
+def _carried(study: Study) -> dict[int, _Carried]:
     newest = queries.latest_standard(study)
     if newest is None:
-        return {}, None
-    patched = newest.labels.filter(provenance=Provenance.PATCHED, status=StandardLabel.Status.READY)
-    judgements = {label.trace_id: Judgement.of(*_values(label)) for label in patched}
-    return {pk: judgement for pk, judgement in judgements.items() if judgement}, newest.created_at
+        return {}
+    labels = newest.labels.exclude(provenance__in=Provenance.FROM_ROWS)
+    return {label.trace_id: _Carried(label, newest.created_at) for label in labels}
 
 
 def _values(holder: StandardLabel | Decision) -> tuple[bool | None, int | None, int | None, int | None]:

@@ -120,7 +120,7 @@ def _show(
     conflict: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    page = page_of(found)
+    page = page_of(found, person=person_of(request))
     if form is None:
         form = RulingForm(initial={"expected_revision": page.revision, "seen": page.fingerprint})
     context: dict[str, Any] = {"study": found.study, "page": page, "form": form, "conflict": conflict}
@@ -130,7 +130,7 @@ def _show(
 def _conflict(request: HttpRequest, slug: str, token: str, message: str) -> HttpResponse:
     """Show the dispute as it stands now, the words that were not saved in the form."""
     fresh = access.dispute_for(person_of(request), slug, token)
-    page = page_of(fresh)
+    page = page_of(fresh, person=person_of(request))
     words = {name: value for name, value in request.POST.items() if name != "ruling"}
     now = {"expected_revision": page.revision, "seen": page.fingerprint}
     return _show(request, fresh, form=RulingForm(initial={**words, **now}), conflict=message, status=409)

@@ -9,7 +9,11 @@ from annotation.models import Study
 
 
 class StoredReport(models.Model):
-    """One computed report; the key covers standard, verdict set, options and code version."""
+    """One computed report, or the order for it; the key covers standard, verdicts, options and code.
+
+    `content` has a `state`: `ordered` (with who and when), `failed` (with the reason), or `ready` (with the
+    document as JSON text and the convention it follows).
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     standard = models.ForeignKey(ReferenceStandard, on_delete=models.PROTECT, related_name="reports")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
@@ -11,6 +13,10 @@ from monitoring.models import StoredReport
 from monitoring.report.build import report_key
 from monitoring.report.source import chosen_runs, fingerprint
 from stats.report import Options
+
+READY = "ready"
+ORDERED = "ordered"
+FAILED = "failed"
 
 
 def standard_for(study: Study, version: int | None = None) -> ReferenceStandard:
@@ -30,7 +36,16 @@ def standard_for(study: Study, version: int | None = None) -> ReferenceStandard:
 
 def is_ready(report: StoredReport) -> bool:
     """Whether a stored report holds its numbers, rather than the order to compute them."""
-    return "reference" in report.content
+    return bool(report.content.get("state") == READY)
+
+
+def document_of(report: StoredReport) -> dict[str, Any]:
+    """Return the document of a report that is ready.
+
+    It is kept as text: PostgreSQL would put the keys of a JSON value in another order.
+    """
+    document: dict[str, Any] = json.loads(report.content["document"])
+    return document
 
 
 @dataclass(frozen=True)
@@ -59,8 +74,6 @@ def standing_of(study: Study, standard: ReferenceStandard, options: Options) -> 
     key = report_key(standard, fingerprint(study, runs), options)
     stored = StoredReport.objects.filter(study=study, standard=standard).order_by("-created_at", "-pk")
     older = (
-        stored.exclude(key=key)
-        .filter(content__has_key="reference", content__bootstrap__convention=options.convention)
-        .first()
+        stored.exclude(key=key).filter(content__state=READY, content__convention=options.convention).first()
     )
     return Standing(key, bool(runs), stored.filter(key=key).first(), older)

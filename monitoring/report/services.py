@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from celery import current_app
@@ -44,7 +45,11 @@ def compute_report(
         )
         if queries.is_ready(report):  # another worker was faster; its content is the same
             return report
-        report.content = content
+        report.content = {
+            "state": queries.READY,
+            "convention": convention,
+            "document": json.dumps(content, ensure_ascii=False, allow_nan=False),
+        }
         report.save(update_fields=["content"])
         audit.record(
             scope=study.slug,
@@ -70,7 +75,7 @@ def order_report(*, study: Study, standard: ReferenceStandard, options: Options,
         if standing.current is not None and queries.is_ready(standing.current):
             return standing.current
         order: dict[str, Any] = {
-            "state": "ordered",
+            "state": queries.ORDERED,
             "ordered_at": timezone.now().isoformat(),
             "ordered_by": actor.username,
         }
@@ -98,5 +103,5 @@ def note_failure(*, study: Study, key: str, reason: str) -> None:
     with transaction.atomic():
         report = StoredReport.objects.select_for_update().filter(study=study, key=key).first()
         if report is not None and not queries.is_ready(report):
-            report.content = {**report.content, "state": "failed", "reason": reason}
+            report.content = {**report.content, "state": queries.FAILED, "reason": reason}
             report.save(update_fields=["content"])

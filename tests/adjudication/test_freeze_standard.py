@@ -12,7 +12,7 @@ from adjudication.services.assembly import freeze_preconditions
 from adjudication.services.decisions import KeyCorrection, undo_decision
 from adjudication.services.patches import Change, patch_standard
 from adjudication.services.standards import FreezeRefused, content_sha256, freeze_standard
-from annotation.models import GuidelineVersion, Label, Study, Trace
+from annotation.models import GuidelineVersion, Label, Question, Study, Trace
 from core.models import AuditEntry, User
 from tests.adjudication.build import DEBATE, HUMAN, both, label_trace, make_dispute, make_standard, settle
 from tests.build import make_label, make_question, make_study, make_trace
@@ -230,6 +230,56 @@ def test_a_patched_label_is_carried_on_until_a_later_decision(study: Study, adam
     third = freeze_standard(study=study).standard
     carried = third.labels.get(trace=dispute.trace)
     assert (carried.first_error_step, carried.provenance) == (5, "patched")
+
+
+def _released(study: Study, trace: Trace, **fields: Any) -> ReferenceStandard:
+    """Make a standard as an import of a release does: with a word of its own, not from our labels."""
+    standard = ReferenceStandard.objects.create(study=study, version=1, sha256="0" * 64)
+    values: dict[str, Any] = {
+        "status": "ready",
+        "final_correct": False,
+        "first_error_step": 3,
+        "first_error_step_min": 3,
+        "first_error_step_max": 3,
+        "provenance": "author_adjudication",
+        **fields,
+    }
+    StandardLabel.objects.create(standard=standard, trace=trace, **values)
+    return standard
+
+
+def test_what_a_release_settled_is_carried_on(study: Study) -> None:
+    trace = make_trace(make_question(study))
+    both(trace, (True, 2), (False, 3))
+    _released(study, trace)
+    label = freeze_standard(study=study).standard.labels.get()
+    assert (label.provenance, label.final_correct, label.first_error_step) == (
+        "author_adjudication",
+        False,
+        3,
+    )
+    assert (label.first_error_step_min, label.first_error_step_max) == (3, 3)
+    assert (label.human_first_error_step, label.debate_first_error_step) == (2, 3)
+    assert not freeze_standard(study=study).created
+
+
+def test_a_later_label_or_decision_speaks_before_what_a_release_settled(study: Study, adam: User) -> None:
+    trace = make_trace(make_question(study))
+    _released(study, trace)
+    both(trace, (True, 2), (True, 4))
+    with pytest.raises(FreezeRefused, match="1 open disputes"):
+        freeze_standard(study=study)
+    settle(Dispute.objects.get(trace=trace), adam)
+    assert freeze_standard(study=study).standard.labels.get().provenance == "adjudicated"
+
+
+def test_an_excluded_question_is_excluded_whatever_a_release_settled(study: Study) -> None:
+    trace = make_trace(make_question(study))
+    both(make_trace(make_question(study)), (True, None), (True, None))
+    _released(study, trace)
+    Question.objects.filter(pk=trace.question_id).update(status="excluded", exclusion_reason="x")
+    label = freeze_standard(study=study).standard.labels.get(trace=trace)
+    assert (label.status, label.provenance) == ("excluded", "question_excluded")
 
 
 def test_the_undo_of_a_decision_and_a_freeze_agree_on_what_is_frozen(study: Study, adam: User) -> None:

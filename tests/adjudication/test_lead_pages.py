@@ -340,7 +340,7 @@ def test_the_page_takes_the_same_queries_whatever_the_length_of_the_solution(
     lead: Client, study: Study, n_steps: int, django_assert_max_num_queries: Any
 ) -> None:
     dispute = make_dispute(study, human=(True, 2), debate=(True, 3), n_steps=n_steps)
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert lead.get(_address("dispute", dispute)).status_code == 200
 
 

@@ -39,8 +39,11 @@ class Command(FalsestepCommand):
                 self.say(f"  {number} {provenance}")
             for note in frozen.notes:
                 self.say(f"  note: {note.count} {note.name}: {note.text}")
-                for name in note.examples if note.name == "second look" else ():
-                    self.say(f"    {name}")
+                if note.name == "second look":
+                    for name in note.examples:
+                        self.say(f"    {name}")
+                    if note.count > len(note.examples):
+                        self.say(f"    ... and {note.count - len(note.examples)} more")
         self.write_json(
             options["json"],
             {

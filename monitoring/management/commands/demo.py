@@ -24,6 +24,7 @@ from monitoring.engine.launch import launch_batch
 from monitoring.engine.planning import monitors_named
 from monitoring.engine.supervise import OwnWorker, wait_for
 from monitoring.models import Batch, Condition
+from monitoring.report.services import compute_report
 
 SLUG = "sample"
 SAMPLE = Path(settings.BASE_DIR) / "examples" / "sample"
@@ -126,6 +127,7 @@ class Command(FalsestepCommand):
             resamples=resamples,
             stdout=self.stdout,
         )
+        compute_report(study=study, standard=standard, resamples=resamples)
         self.say()
         self.say(f"Report:  {folder / 'report.json'}")
         self.say(f"Tables:  {folder / 'csv'} and {folder / 'tables.tex'}")

@@ -1,0 +1,104 @@
+"""What an administrator enters: a monitor, the plan of a batch, a budget."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from adjudication.models import ReferenceStandard
+from annotation.models import Study
+from monitoring import offline
+from monitoring.engine.planning import SUPPORTED
+from monitoring.models import Monitor
+from monitoring.services import MonitorSettings
+
+
+def _budget(**options: Any) -> forms.DecimalField:
+    return forms.DecimalField(
+        required=False,
+        min_value=Decimal("0.000001"),
+        max_digits=12,
+        decimal_places=6,
+        error_messages={"min_value": "A budget is more than 0 USD."},
+        **options,
+    )
+
+
+class MonitorForm(forms.Form):
+    """A model behind one of the protocols; the service checks what the settings mean."""
+
+    slug = forms.CharField(label="Name", max_length=100)
+    provider = forms.ChoiceField(
+        label="Protocol",
+        required=False,
+        choices=[(provider.value, provider.label) for provider in Monitor.ONLINE],
+        initial=Monitor.Provider.OPENAI_COMPATIBLE.value,
+    )
+    model = forms.CharField(label="Model", max_length=200)
+    base_url = forms.CharField(label="Base URL", max_length=300, required=False)
+    key_env = forms.CharField(label="Variable with the key", max_length=100, required=False)
+    input_price = forms.DecimalField(
+        label="Input price", required=False, min_value=0, max_digits=12, decimal_places=6
+    )
+    output_price = forms.DecimalField(
+        label="Output price", required=False, min_value=0, max_digits=12, decimal_places=6
+    )
+    max_tokens = forms.IntegerField(label="Longest reply", min_value=1, max_value=1_000_000, initial=4000)
+    temperature = forms.FloatField(label="Temperature", required=False, min_value=0, max_value=2, initial=0)
+    reasoning_effort = forms.CharField(label="Reasoning effort", max_length=20, required=False)
+    seed = forms.IntegerField(label="Seed", required=False, min_value=-(2**63), max_value=2**63 - 1)
+    concurrency = forms.IntegerField(label="Requests in flight", min_value=1, max_value=10_000, initial=16)
+    json_mode = forms.BooleanField(label="Ask the provider for a JSON object", required=False)
+
+    hints = {
+        "slug": "letters, digits, dot, dash and underscore; reports use it",
+        "model": "its name at the provider",
+        "base_url": "such as https://host/v1; Anthropic and Google: empty for their own",
+        "key_env": "its name in the environment of the workers, never the key itself",
+        "input_price": "USD per million tokens; without prices it cannot be launched",
+        "output_price": "USD per million tokens",
+        "max_tokens": "tokens",
+        "temperature": "empty: not sent",
+        "concurrency": "over all workers",
+    }
+
+    def clean_provider(self) -> str:
+        """Return the protocol, by default that of most endpoints."""
+        return self.cleaned_data["provider"] or Monitor.Provider.OPENAI_COMPATIBLE.value
+
+    def settings(self) -> MonitorSettings:
+        """Return the settings of a valid form."""
+        return MonitorSettings(**self.cleaned_data)
+
+
+class BatchForm(forms.Form):
+    """Which monitors run under which conditions, on which standard, for how much at most."""
+
+    monitors = forms.MultipleChoiceField(error_messages={"required": "Choose at least one monitor."})
+    conditions = forms.MultipleChoiceField(
+        choices=[(condition.value, condition.value) for condition in SUPPORTED],
+        error_messages={"required": "Choose at least one condition."},
+    )
+    standard = forms.TypedChoiceField(coerce=int)
+    max_cost = _budget()
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runnable = Monitor.objects.filter(study=study).exclude(provider=Monitor.Provider.RELEASED)
+        slugs = list(dict.fromkeys([*runnable.order_by("slug").values_list("slug", flat=True)]))
+        slugs += [slug for slug in offline.BUILT_IN if slug not in slugs]
+        versions = ReferenceStandard.objects.filter(study=study).order_by("-version")
+        choices = [(version, f"standard {version}") for version in versions.values_list("version", flat=True)]
+        monitors, standard = self.fields["monitors"], self.fields["standard"]
+        assert isinstance(monitors, forms.MultipleChoiceField) and isinstance(standard, forms.ChoiceField)
+        monitors.choices = [(slug, slug) for slug in slugs]
+        standard.choices = choices
+        self.has_standard = bool(choices)
+
+
+class BudgetForm(forms.Form):
+    """Another budget for a batch that goes on; empty keeps the one it has."""
+
+    max_cost = _budget()

@@ -1,0 +1,167 @@
+"""Figures for files, by matplotlib: SVG, PDF and PNG, the same bytes for the same report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from core.errors import UserError
+from monitoring.report.series import (
+    PLACES,
+    Bars,
+    Panel,
+    ladder_panels,
+    localisation_panel,
+    place_bars,
+)
+
+# Okabe and Ito's colours, darkened where they would fade on paper.
+COLOURS = ("#0072b2", "#d55e00", "#00805f", "#a8568a", "#8a6d00", "#2f7fb0", "#5b5b5b", "#6a3d9a")
+SHAPES = {
+    "circle": "o",
+    "square": "s",
+    "up": "^",
+    "diamond": "D",
+    "down": "v",
+    "cross": "x",
+    "plus": "+",
+    "hexagon": "h",
+}
+PLACE_STYLE: Any = {
+    "early": ("#f2c45f", "//"),
+    "exact": ("#6cc3a5", ""),
+    "late": ("#a6d3f0", "\\\\"),
+    "missed": ("#dedede", ""),
+}
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "svg.hashsalt": "falsestep",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+}
+# Dates and versions would make equal figures differ.
+FORMATS: dict[str, dict[str, Any]] = {
+    "svg": {"metadata": {"Date": None, "Creator": None}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+    "png": {"metadata": {"Software": None}},
+}
+
+
+def write_figures(report: dict[str, Any], folder: Path) -> list[Path]:
+    """Write each figure that the report has data for, with its text alternative beside it."""
+    drawn: list[tuple[str, Figure, str]] = []
+    panels = ladder_panels(report)
+    with mpl.rc_context(STYLE):
+        if panels:
+            alternative = "\n".join(panel.alternative() for panel in panels)
+            drawn.append(("ladder", ladder_figure(panels), alternative))
+        panel, bars = localisation_panel(report), place_bars(report)
+        if panel is not None and bars is not None:
+            alternative = f"{panel.alternative()}\n{bars.alternative()}"
+            drawn.append(("localisation", localisation_figure(panel, bars), alternative))
+        return [path for name, figure, text in drawn for path in _write(folder, name, figure, text)]
+
+
+def _write(folder: Path, name: str, figure: Figure, alternative: str) -> list[Path]:
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for kind, options in FORMATS.items():
+            path = folder / f"{name}.{kind}"
+            figure.savefig(path, format=kind, **options)
+            written.append(path)
+        path = folder / f"{name}.txt"
+        path.write_text(alternative + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+    return [*written, path]
+
+
+def ladder_figure(panels: list[Panel]) -> Figure:
+    """Draw balanced accuracy and recall by cell side by side, with one legend."""
+    figure = Figure(figsize=(2.6 * len(panels) + 1.9, 2.9), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for letter, axis, panel in zip("abcdefgh", axes, panels, strict=False):
+        _draw(axis, panel, letter)
+    _legend(figure, axes[0])
+    return figure
+
+
+def localisation_figure(panel: Panel, bars: Bars) -> Figure:
+    """Draw exact localisation by monitor, and where the named steps lie."""
+    figure = Figure(figsize=(8.6, 2.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _draw(left, panel, "a")
+    _draw_bars(right, bars, "b")
+    _legend(figure, left)
+    return figure
+
+
+def _legend(figure: Figure, axis: Axes) -> None:
+    handles, names = axis.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=7, handlelength=2.4)
+
+
+def _draw(axis: Axes, panel: Panel, letter: str) -> None:
+    places = list(range(len(panel.conditions)))
+    for line in panel.lines:
+        axis.plot(
+            places,
+            [float("nan") if value is None else value for value in line.values],
+            color=COLOURS[line.colour - 1],
+            marker=SHAPES[line.marker],
+            markersize=4,
+            linewidth=0.9,
+            label=line.name,
+        )
+    mean = [float("nan") if value is None else value for value in panel.mean]
+    axis.plot(
+        places, mean, color="black", linewidth=1.8, marker="o", markersize=3, label="mean, 95% interval"
+    )
+    low = [band[0] if band else float("nan") for band in panel.band]
+    high = [band[1] if band else float("nan") for band in panel.band]
+    if len(places) > 1:
+        axis.fill_between(places, low, high, color="black", alpha=0.12, linewidth=0)
+    else:
+        axis.vlines(places, low, high, color="black", alpha=0.35, linewidth=6)
+    if panel.chance is not None:
+        axis.axhline(panel.chance, color="grey", linewidth=0.7, linestyle="--")
+    axis.set_xticks(places, panel.conditions)
+    axis.set_xlim(-0.3, len(places) - 0.7)
+    axis.set_ylim(0, panel.top * 1.03)
+    axis.set_title(f"({letter}) {panel.title}")
+
+
+def _draw_bars(axis: Axes, bars: Bars, letter: str) -> None:
+    places = list(range(len(bars.conditions)))
+    bottom = [0.0] * len(places)
+    for number, place in enumerate(PLACES):
+        heights = [shares[number] for shares in bars.shares]
+        colour, hatch = PLACE_STYLE[place]
+        axis.bar(
+            places,
+            heights,
+            bottom=bottom,
+            width=0.62,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            label=place,
+        )
+        for at, (start, height) in enumerate(zip(bottom, heights, strict=True)):
+            if height > 0.06:
+                axis.text(at, start + height / 2, f"{height:.2f}", ha="center", va="center", fontsize=7)
+        bottom = [start + height for start, height in zip(bottom, heights, strict=True)]
+    axis.set_xticks(places, bars.conditions)
+    axis.set_ylim(0, 1)
+    axis.set_title(f"({letter}) Where the named step lies")
+    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=7, reverse=True)

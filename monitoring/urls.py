@@ -1,0 +1,19 @@
+"""Addresses of monitors and batches."""
+
+from django.urls import include, path
+
+from monitoring.views import batches, monitors
+
+urlpatterns = [
+    path("", include("monitoring.report.urls")),
+    path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
+    path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
+    path("studies/<slug:slug>/batches/", batches.batches, name="batches"),
+    path("studies/<slug:slug>/batches/new/", batches.new, name="batch_new"),
+    path("studies/<slug:slug>/batches/<int:number>/", batches.batch, name="batch"),
+    path("studies/<slug:slug>/batches/<int:number>/progress/", batches.progress, name="batch_progress"),
+    path("studies/<slug:slug>/batches/<int:number>/pause/", batches.pause, name="batch_pause"),
+    path("studies/<slug:slug>/batches/<int:number>/resume/", batches.resume, name="batch_resume"),
+    path("studies/<slug:slug>/batches/<int:number>/cancel/", batches.cancel, name="batch_cancel"),
+    path("studies/<slug:slug>/batches/<int:number>/retry/", batches.retry, name="batch_retry"),
+]

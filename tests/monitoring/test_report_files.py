@@ -1,0 +1,256 @@
+"""What the report writes: tables in words, CSV, LaTeX, figures; and the command that writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Study, Trace
+from monitoring.report.csvs import csv_files
+from monitoring.report.figures import write_figures
+from monitoring.report.latex import escape, latex_file
+from monitoring.report.sentences import small_print, summary
+from monitoring.report.series import ladder_panels, localisation_panel, place_bars
+from monitoring.report.svg import bars_svg, legend_mark, panel_svg
+from monitoring.report.tables import as_text, tables
+from stats.report import Options
+from tests.monitoring.report_build import load_release, make_monitor, make_run, small_study
+from tests.monitoring.test_report_build import flag_errors, report_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def small() -> dict[str, Any]:
+    """The report of one monitor under two conditions, one verdict of which failed."""
+    study, standard, traces = small_study()
+    monitor = make_monitor(study, "under_score")
+    make_run(monitor, "BLIND", standard, flag_errors(traces))
+    said: dict[Trace, tuple[Any, ...]] = flag_errors(traces)
+    said[traces[0]] = ("refusal", None, None)
+    said[traces[7]] = ("ok", False, None)
+    make_run(monitor, "CERT", standard, said)
+    return report_of(study, standard)
+
+
+@pytest.fixture
+def release(shared: Path) -> dict[str, Any]:
+    return report_of(*load_release(shared / "release"), Options(resamples=50))
+
+
+def test_every_table_has_a_cell_for_each_column(release: dict[str, Any]) -> None:
+    made = tables(release)
+    assert {table.section for table in made} == {
+        "detection",
+        "localisation",
+        "cells",
+        "certificates",
+        "revision",
+        "standard",
+        "outcomes",
+    }
+    assert len({table.key for table in made}) == len(made)
+    for table in made:
+        assert all(len(row) == len(table.columns) for row in table.rows), table.key
+
+
+def test_a_table_in_words_lines_up_and_says_what_is_undefined(small: dict[str, Any]) -> None:
+    by_key = {table.key: table for table in tables(small)}
+    lines = as_text(by_key["detection_cert"]).splitlines()
+    assert lines[0] == "Detection under CERT"
+    assert lines[1].split()[:3] == ["monitor", "n", "failed"]
+    assert lines[3].split()[:5] == ["under_score", "7", "1", "0.429", "0.750"]
+    assert len({len(line) for line in lines[1:]}) == 1
+    recall = by_key["ladder_recall"].rows[0]
+    assert str(recall[1]).startswith("1.000 [")
+
+
+def test_an_undefined_number_is_a_dash_with_its_reason() -> None:
+    study, standard, traces = small_study()
+    make_run(make_monitor(study, "m"), "BLIND", standard, {traces[0]: ("ok", False, None)})
+    row = tables(report_of(study, standard))[0].rows[0]
+    assert (row[4].text, row[4].reason) == ("–", "no valid verdict on a trace with an error")
+
+
+def test_csv_holds_every_number_unrounded(release: dict[str, Any]) -> None:
+    files = csv_files(release)
+    rows = list(csv.DictReader(io.StringIO(files["detection.csv"])))
+    assert len(rows) == 6 * 6
+    for row in rows:
+        section = release["detection"][row["condition"]]
+        record = section["mean"] if row["monitor"] == "(mean)" else section["monitors"][row["monitor"]]
+        assert float(row["balanced_accuracy"]) == record["balanced_accuracy"]
+        assert [float(row["auc_low"]), float(row["auc_high"])] == record["auc_ci"] if row["auc"] else True
+    step = next(row for row in rows if row["condition"] == "STEP")
+    assert (step["auc"], step["auc_low"]) == ("", "")
+    assert "STEP" in step["auc_reason"]
+    contrasts = list(csv.DictReader(io.StringIO(files["contrasts.csv"])))
+    found = next(
+        row
+        for row in contrasts
+        if (row["contrast"], row["cell"], row["monitor"]) == ("CERT-BLIND", "difference", "(mean)")
+    )
+    expected = release["contrasts"]["CERT-BLIND"]["difference"]
+    assert [float(found[name]) for name in ("estimate", "estimate_low", "estimate_high")] == [
+        expected["estimate"],
+        *expected["ci"],
+    ]
+
+
+def test_latex_escapes_names_and_balances_its_parts(small: dict[str, Any]) -> None:
+    text = latex_file(small)
+    assert r"under\_score" in text
+    assert escape(r"a_b%c\d{e}$&#^~") == (
+        r"a\_b\%c\textbackslash{}d\{e\}\$\&\#\textasciicircum{}\textasciitilde{}"
+    )
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == len(tables(small))
+    for block in re.findall(r"\\begin{tabular}{(\w+)}(.*?)\\end{tabular}", text, re.DOTALL):
+        rows = [line for line in block[1].splitlines() if line.endswith(r"\\")]
+        assert all(line.count(" & ") == len(block[0]) - 1 for line in rows)
+    assert not re.search(r"[^\x00-\x7f]", re.sub(r"%.*", "", text))
+
+
+def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
+    release: dict[str, Any], tmp_path: Path
+) -> None:
+    names = {path.name for path in write_figures(release, tmp_path / "one")}
+    assert names == {
+        f"{name}.{kind}" for name in ("ladder", "localisation") for kind in ("svg", "pdf", "png", "txt")
+    }
+    write_figures(release, tmp_path / "two")
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    words = (tmp_path / "one" / "ladder.txt").read_text()
+    mean = release["detection"]["CERT"]["mean"]["balanced_accuracy"]
+    assert f"CERT {mean:.3f}" in words
+
+
+def test_figures_show_the_numbers_of_the_report(release: dict[str, Any]) -> None:
+    accuracy, wrong, critical = ladder_panels(release)
+    assert accuracy.conditions == ("BLIND", "HINT", "CERT", "REVISE")
+    for panel, section in ((wrong, "wrong"), (critical, "critical")):
+        for place, condition in enumerate(panel.conditions):
+            cell = release["ladder_recall"][condition][section]
+            assert panel.mean[place] == cell["mean"]
+            assert {line.name: line.values[place] for line in panel.lines} == cell["monitors"]
+    bars = place_bars(release)
+    assert bars is not None
+    assert all(sum(shares) == pytest.approx(1) for shares in bars.shares)
+
+
+def test_the_page_figures_are_sound_svg_with_a_text_alternative(release: dict[str, Any]) -> None:
+    panel, bars = localisation_panel(release), place_bars(release)
+    assert panel is not None
+    assert bars is not None
+    drawn = [panel_svg(p) for p in (*ladder_panels(release), panel)] + [bars_svg(bars)]
+    drawn += [legend_mark(line) for line in panel.lines]
+    for text in drawn:
+        root = ET.fromstring(text)
+        assert root.get("aria-label") or root.get("aria-hidden")
+        assert "style" not in text
+
+
+def test_nine_monitors_differ_in_colour_or_shape() -> None:
+    study, standard, traces = small_study()
+    for number in range(20):
+        make_run(make_monitor(study, f"m{number:02}"), "BLIND", standard, flag_errors(traces))
+    lines = ladder_panels(report_of(study, standard))[0].lines
+    assert len({(line.colour, line.marker) for line in lines}) == 20
+
+
+def test_a_study_without_verdicts_still_has_words_tables_and_no_figures(tmp_path: Path) -> None:
+    study, standard, _ = small_study()
+    computed = report_of(study, standard)
+    assert summary(computed).endswith("No monitor has run yet.")
+    assert write_figures(computed, tmp_path) == []
+    assert ladder_panels(computed) == []
+    assert dict(small_print(computed))["Left out of the standard"] == "nothing"
+    latex_file(computed)
+    assert "oracle.csv" in csv_files(computed)
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command("report", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_prints_tables_and_writes_what_was_asked(tmp_path: Path) -> None:
+    study, standard, traces = small_study()
+    make_run(make_monitor(study, "m"), "BLIND", standard, flag_errors(traces))
+    said = run(
+        "--study",
+        "small",
+        "--json",
+        str(tmp_path / "r.json"),
+        "--csv",
+        str(tmp_path / "csv"),
+        "--latex",
+        str(tmp_path / "tex" / "t.tex"),
+        "--figures",
+        str(tmp_path / "figures"),
+        "--resamples",
+        "20",
+    )
+    assert "Detection under BLIND" in said
+    assert "Localisation under BLIND" in said
+    assert "warning: 4 questions" in said
+    for line in re.findall(r"^wrote (.*)$", said, re.MULTILINE):
+        assert Path(line).is_file()
+    assert json.loads((tmp_path / "r.json").read_text()) == report_of(study, standard)
+    assert len(list((tmp_path / "figures").iterdir())) == 8
+
+
+def test_the_command_writes_json_alone_to_standard_output() -> None:
+    small_study()
+    assert json.loads(run("--study", "small", "--json", "-"))["reference"]["traces"] == 8
+
+
+def test_published_intervals_are_chosen_by_name(shared: Path, tmp_path: Path) -> None:
+    load_release(shared / "release")
+    expected = json.loads((shared / "release" / "EXPECTED.json").read_text(encoding="utf-8"))
+    run("--study", "hle", "--convention", "published", "--json", str(tmp_path / "r.json"))
+    found = json.loads((tmp_path / "r.json").read_text())
+    for condition, section in expected["localisation"].items():
+        if "L0_ci_published_convention" in section["mean"]:
+            mean = found["localisation"][condition]["mean"]
+            assert mean["L0_ci"] == pytest.approx(section["mean"]["L0_ci_published_convention"], abs=1e-9)
+    for contrast in ("CERT-CMATCH", "CMATCH-BLIND", "CCONFLICT-CERT"):
+        wanted = expected["certificate"][contrast]["ci_published_convention"]
+        assert found["certificate"][contrast]["ci"] == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "status"),
+    [
+        (["--study", "nowhere"], 'no study named "nowhere"', 1),
+        (["--study", "small", "--standard", "7"], "no standard 7; there are: 1", 1),
+        (["--study", "empty"], "has no reference standard yet", 1),
+        (["--study", "small", "--json", "/dev/null/x"], "cannot be written", 1),
+        (["--study", "small", "--csv", "/dev/null/x"], "cannot be written", 1),
+        (["--study", "small", "--figures", "/dev/null/x"], "cannot be written", 1),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments: list[str], words: str, status: int) -> None:
+    study, standard, traces = small_study()
+    make_run(make_monitor(study, "m"), "BLIND", standard, flag_errors(traces))
+    Study.objects.create(slug="empty", name="Empty")
+    with pytest.raises(CommandError, match=re.escape(words)) as caught:
+        run(*arguments, "--resamples", "10")
+    assert caught.value.returncode == status
+
+
+@pytest.mark.parametrize("bad", [["--resamples", "-1"], ["--seed", "x"], ["--convention", "theirs"]])
+def test_the_command_refuses_bad_usage(bad: list[str]) -> None:
+    small_study()
+    with pytest.raises(CommandError):
+        run("--study", "small", *bad)
