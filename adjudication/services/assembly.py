@@ -70,6 +70,7 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
+    Traces set apart for training are in no standard.
     Decisions come before labels. What the newest standard holds by a patch is carried on until a later decision
     on its trace; what it holds by a release's word, until a later decision or label. Where human labels differ
     among themselves, the frozen human column keeps the one of the first labeller by name; the debate column
@@ -81,7 +82,7 @@ def assemble(study: Study) -> list[Draft]:
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .order_by("question__external_id", "response_label")
         .values_list(
             "id",
