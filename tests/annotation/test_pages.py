@@ -151,7 +151,7 @@ def test_it_never_tells_the_generator_the_stored_label_or_other_labels(
             "Response Zeta",
             "other people",
             "debate",
-            str(trace.question_id) + "/",
+            f"/{trace.pk}/",
         ):
             assert secret not in html
 

@@ -26,9 +26,13 @@ FLAGS = [
 EXPECTED_STATUS = ("409 (Conflict)", "422 (Unprocessable", "net::ERR_INTERNET_DISCONNECTED")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The machine's Chromium; the test is skipped, with the reason, where there is none."""
+    """The machine's Chromium; the test is skipped, with the reason, where there is none.
+
+    For a module, not for the session: while Playwright lives its event loop runs in this thread, and every later
+    test of the same process that starts a loop of its own would fail.
+    """
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         skip_or_fail("no Chromium on this machine (Debian: apt-get install chromium)")
@@ -75,3 +79,10 @@ def open_page(chromium: Browser, live_server: Any, client: Any) -> Iterator[Call
     for context in contexts:
         context.close()
     assert problems == []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Send all browser tests to one process: two browsers on two cores slow each other down."""
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("browser"))

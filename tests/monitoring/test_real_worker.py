@@ -31,7 +31,10 @@ VERDICTS = (
 )
 
 
-@pytest.fixture(params=["embedded", "servers"])
+SERVERS = pytest.param("servers", marks=[pytest.mark.postgres, pytest.mark.redis])
+
+
+@pytest.fixture(params=["embedded", SERVERS])
 def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
     """An installation on SQLite and files, and one on PostgreSQL and Redis where they are reachable."""
     if request.param == "embedded":
