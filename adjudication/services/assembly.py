@@ -74,6 +74,7 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
+    Traces set apart for training are in no standard.
     A trace that something holds (annotation.holds) has no settled label, whatever else was said of it. Decisions
     come before labels. What the newest standard holds by a patch is carried on until a later decision on its trace;
     what it holds by a release's word, until a later decision or label. Where human labels differ among themselves,
@@ -86,7 +87,7 @@ def assemble(study: Study) -> list[Draft]:
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .order_by("question__external_id", "response_label")
         .values_list(
             "id",

@@ -2,9 +2,13 @@
 
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
+from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
 
 __all__ = [
+    "CheckItem",
     "Draft",
+    "GateAnswer",
+    "GateResult",
     "GuidelineVersion",
     "KeyReport",
     "Label",
@@ -16,4 +20,5 @@ __all__ = [
     "Skip",
     "Study",
     "Trace",
+    "TrainingPlan",
 ]

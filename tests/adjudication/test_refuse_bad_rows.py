@@ -19,12 +19,13 @@ from adjudication.models import (
     ReferenceStandard,
     StandardLabel,
 )
-from annotation.models import GuidelineVersion, KeyReport, Study, Trace
+from annotation.models import GateAnswer, GateResult, GuidelineVersion, KeyReport, Study, Trace
 from core import audit
 from core.guards import GuardFinalRows
 from core.models import AuditEntry, User
 from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
 from tests.adjudication.build import make_dispute, make_standard, settle
+from tests.annotation.build import make_check_item
 from tests.build import make_label, make_person, make_question, make_study, make_trace
 
 pytestmark = pytest.mark.django_db
@@ -222,6 +223,20 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
     "adjudication_standardlabel": lambda study, lead: make_standard(study).labels.get(),
     "adjudication_criticalrole": lambda study, lead: CriticalRole.objects.create(
         trace=make_trace(make_question(study)), kind="substantive"
+    ),
+    "annotation_gateanswer": lambda study, lead: GateAnswer.objects.create(
+        item=make_check_item(study), person=lead, attempt=1, final_correct=True
+    ),
+    "annotation_gateresult": lambda study, lead: GateResult.objects.create(
+        study=study,
+        person=lead,
+        attempt=1,
+        items=1,
+        answers_right=1,
+        steps_right=1,
+        answer_mark=80,
+        step_mark=60,
+        passed=True,
     ),
     "annotation_guidelineversion": lambda study, lead: GuidelineVersion.objects.create(
         study=study, version=1, text="x"
