@@ -27,6 +27,8 @@ class Monitor(models.Model):
 
     class Provider(models.TextChoices):
         OPENAI_COMPATIBLE = "openai_compatible"
+        ANTHROPIC = "anthropic"
+        GOOGLE = "google"
         SCRIPTED = "scripted"
         ORACLE = "oracle"
         ALWAYS = "always"
@@ -36,7 +38,7 @@ class Monitor(models.Model):
         RULES = "rules"
         RELEASED = "released"
 
-    ONLINE = (Provider.OPENAI_COMPATIBLE,)
+    ONLINE = (Provider.OPENAI_COMPATIBLE, Provider.ANTHROPIC, Provider.GOOGLE)
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="monitors")
     slug = models.CharField(max_length=100, validators=[IDENTIFIER])
