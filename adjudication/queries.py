@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from django.db.models import Count, Max, Min, Q, QuerySet
@@ -31,6 +32,7 @@ class Tally:
     with_step: int
     lowest_step: int | None
     highest_step: int | None
+    newest: datetime
 
     @property
     def kinds(self) -> tuple[bool, bool, bool]:
@@ -70,6 +72,7 @@ def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
             with_step=Count("first_error_step"),
             lowest_step=Min("first_error_step"),
             highest_step=Max("first_error_step"),
+            newest=Max("created_at"),
         )
     )
     return [Tally(**row) for row in rows]

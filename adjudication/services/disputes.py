@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from django.db import transaction
 
 from adjudication import queries
 from adjudication.models import Dispute
+from adjudication.services.carried import carried_labels
 from annotation.models import Question, Study, Trace
 from core import audit
 from core.models import User
@@ -26,6 +27,7 @@ class Summary:
     withdrawn: int
     standing_open: int
     decided: int
+    settled: int
     agreeing: int
     human_only: int
     debate_only: int
@@ -39,7 +41,8 @@ def recompute_disputes(
     """Open a dispute for every trace whose current labels differ, withdraw open ones that now agree.
 
     Decided disputes are never touched, whatever the labels say since. Disputes on excluded questions are
-    withdrawn while open. With `question`, only that question's traces are looked at (and counted).
+    withdrawn while open. Where the newest standard holds a patch's or a release's word on a trace and no label
+    came since, nothing is opened: `settled` counts these. With `question`, only that question's traces are looked at (and counted).
     """
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
     scope = Dispute.objects.filter(study=study)
@@ -65,6 +68,8 @@ def recompute_disputes(
         elif differing[trace_id] != tuple(kinds):
             moved.setdefault(differing[trace_id], []).append(pk)
 
+    unseen = differing.keys() - seen
+    settled = _settled(study, unseen, tallies, question) if unseen else set()
     fresh = [
         Dispute(
             study=study,
@@ -74,7 +79,7 @@ def recompute_disputes(
             differs_in_step=step,
         )
         for trace_id, (answer, presence, step) in differing.items()
-        if trace_id not in seen
+        if trace_id not in seen and trace_id not in settled
     ]
     # Two recomputations at once may open the same dispute: the database keeps one.
     Dispute.objects.bulk_create(fresh, batch_size=CHUNK, ignore_conflicts=True)
@@ -93,8 +98,9 @@ def recompute_disputes(
         opened=len(fresh),
         changed=changed,
         withdrawn=withdrawn,
-        standing_open=len(differing.keys() - decided),
+        standing_open=len(differing.keys() - decided - settled),
         decided=len(decided),
+        settled=len(settled),
         agreeing=sum(1 for tally in tallies.values() if not tally.differs and tally.human and tally.debate),
         human_only=sum(1 for tally in tallies.values() if not tally.debate),
         debate_only=sum(1 for tally in tallies.values() if not tally.human),
@@ -109,6 +115,26 @@ def recompute_disputes(
             payload=asdict(summary),
         )
     return summary
+
+
+def follow_labels(study: Study, question: Question | None, actor: User | None) -> None:
+    """Keep the disputes up to date when labels change: registered with annotation.hooks."""
+    recompute_disputes(study=study, actor=actor, question=question)
+
+
+def _settled(
+    study: Study, trace_ids: Collection[int], tallies: Mapping[int, queries.Tally], question: Question | None
+) -> set[int]:
+    """Return which of these traces, none of them decided, the newest standard settles by another word."""
+    carried = carried_labels(study, question=question)
+    return {
+        trace_id
+        for trace_id in trace_ids
+        if trace_id in carried
+        and carried[trace_id].stands(
+            question_status=Question.Status.INCLUDED, ruled_at=None, labelled_at=tallies[trace_id].newest
+        )
+    }
 
 
 def _chunks(pks: Iterable[int]) -> Iterator[list[int]]:

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
+from annotation import hooks
 from annotation.access import study_named
 from annotation.imports.fields import Fields, RefusedRow, check_step
 from annotation.imports.reading import Row, Source, read_each
@@ -135,6 +136,8 @@ def import_labels(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new or report.revised:
+            hooks.labels_changed(study=study, actor=actor)
         if report.new or report.revised or report.key_reports:
             audit.record(
                 scope=study.slug,
