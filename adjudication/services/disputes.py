@@ -42,7 +42,8 @@ def recompute_disputes(
 
     Decided disputes are never touched, whatever the labels say since. Disputes on excluded questions are
     withdrawn while open. Where the newest standard holds a patch's or a release's word on a trace and no label
-    came since, nothing is opened: `settled` counts these. With `question`, only that question's traces are looked at (and counted).
+    came since, nothing is opened: `settled` counts these. With `question`, only that
+    question's traces are looked at (and counted).
     """
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
     scope = Dispute.objects.filter(study=study)
