@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.imports import falsestep, labels
+from annotation.imports import debates, falsestep, labels
+from annotation.imports.debates import import_debates
 from annotation.imports.formats import READERS
 from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
@@ -39,6 +40,12 @@ def test_the_questions_and_labels_are_imported(tmp_path: Path, study: Study, ana
     assert Question.objects.get(status="excluded").exclusion_reason == "needs a figure"
 
 
+def test_the_debates_are_imported(tmp_path: Path, study: Study) -> None:
+    import_traces(path=example("questions", tmp_path), study_slug="optics")
+    report = import_debates(path=example("debates", tmp_path), study_slug="optics")
+    assert (report.rounds.total(), report.labels) == (4, 1)
+
+
 @pytest.mark.parametrize("name", sorted(READERS.keys() - {"falsestep"}))
 def test_the_rows_of_published_data_sets_are_recognised(tmp_path: Path, name: str) -> None:
     report = import_traces(path=example(name, tmp_path), study_slug="optics")
@@ -49,5 +56,10 @@ def test_the_rows_of_published_data_sets_are_recognised(tmp_path: Path, name: st
 
 def test_every_field_of_our_formats_is_documented() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    for name in falsestep.QUESTION_FIELDS | falsestep.TRACE_FIELDS | labels.FIELDS:
+    for name in (
+        falsestep.QUESTION_FIELDS
+        | falsestep.TRACE_FIELDS
+        | labels.FIELDS
+        | set().union(*debates.SAID.values())
+    ):
         assert name in text
