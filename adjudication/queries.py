@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 
 from adjudication.judgements import Judgement
 from adjudication.masking import Proposal, proposals
-from adjudication.models import Decision, Dispute, ReferenceStandard, StandardLabel
+from adjudication.models import Decision, Dispute, ReferenceStandard, Rules, StandardLabel, StatedGap
 from annotation.masking import letters
-from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from annotation.models import DebateRound, Label, Question, ReferenceAnswer, Study, Trace
 from core.models import User
 
 K = TypeVar("K")
-KINDS = ("answer", "presence", "step")
+KINDS = ("answer", "presence", "step", "single")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,16 @@ class Tally:
     @property
     def differs(self) -> bool:
         return any(self.kinds)
+
+    @property
+    def one_arm(self) -> bool:
+        """Whether only one arm has spoken."""
+        return not (self.human and self.debate)
+
+    @property
+    def critical(self) -> bool:
+        """Whether every label says: the answer is right, and there is an error."""
+        return self.right == self.labels and self.with_step == self.labels
 
 
 def current_labels(study: Study, *, question: Question | None = None) -> QuerySet[Label]:
@@ -108,6 +118,27 @@ def one_arm_traces(study: Study) -> list[OneArmTrace]:
         for pk, question_id, label, token in traces
         if pk in arms
     ]
+
+
+def rules_of(study: Study) -> Rules:
+    """Return the study's rules of adjudication; the defaults, unsaved, where none were set."""
+    return Rules.objects.filter(study=study).first() or Rules(study=study)
+
+
+def debate_is_expected(study: Study, rules: Rules) -> bool:
+    """Whether every trace should have a label of the debate: by the rules, or because the debate has begun."""
+    if rules.debate_expected == Rules.Expected.AUTO:
+        return Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE).exists()
+    return rules.debate_expected == Rules.Expected.YES
+
+
+def stated_gaps(study: Study) -> QuerySet[StatedGap]:
+    """Return the gaps that leads stated, that of the whole study first."""
+    return (
+        StatedGap.objects.filter(study=study)
+        .select_related("trace__question", "stated_by")
+        .order_by(F("trace").asc(nulls_first=True), "pk")
+    )
 
 
 def judgements_on(trace: Trace) -> list[Judgement]:
@@ -182,29 +213,82 @@ def frozen_in(decision: Decision) -> ReferenceStandard | None:
     )
 
 
-def disputes_in(study: Study, *, status: str, kind: str | None = None) -> QuerySet[Dispute]:
-    """Return the disputes of a list page, ordered by random token: it tells neither time nor source."""
-    disputes = Dispute.objects.filter(study=study, status=status).select_related("trace__question")
+OF_KIND = {
+    "answer": Q(differs_in_answer=True),
+    "presence": Q(differs_in_presence=True),
+    "step": Q(differs_in_step=True),
+    "single": Q(differs_in_answer=False, differs_in_presence=False, differs_in_step=False),
+}
+IN_STATE = {
+    "open": Q(status=Dispute.Status.OPEN, awaits_labels=False),
+    "waiting": Q(status=Dispute.Status.OPEN, awaits_labels=True),
+    "decided": Q(status=Dispute.Status.DECIDED),
+}
+# None of these orders tells a source: the token is random, the rest are values and natural keys.
+ORDERS: dict[str, tuple[str, ...]] = {
+    "shuffled": ("token",),
+    "weight": ("-differs_in_answer", "-differs_in_presence", "-differs_in_step", "token"),
+    "question": ("trace__question__external_id", "token"),
+    "length": ("trace__n_steps", "token"),
+}
+
+
+def disputes_in(
+    study: Study, *, state: str, kind: str | None = None, words: str = "", order: str = "shuffled"
+) -> QuerySet[Dispute]:
+    """Return the disputes of a list page: `state`, `kind` and `order` are keys of the tables above.
+
+    `words` looks in the question's id and subject.
+    """
+    disputes = Dispute.objects.filter(IN_STATE[state], study=study).select_related("trace__question")
     if kind is not None:
-        disputes = disputes.filter(**{f"differs_in_{kind}": True})
-    return disputes.order_by("token")
+        disputes = disputes.filter(OF_KIND[kind])
+    if words:
+        disputes = disputes.filter(
+            Q(trace__question__external_id__icontains=words) | Q(trace__question__subject__icontains=words)
+        )
+    return disputes.defer("trace__steps", "trace__preamble", "trace__question__statement").order_by(
+        *ORDERS[order]
+    )
+
+
+def decided_with_debate(study: Study) -> QuerySet[Dispute]:
+    """Return the decided disputes on whose traces a debate was stored, by question."""
+    return (
+        Dispute.objects.filter(study=study, status=Dispute.Status.DECIDED)
+        .filter(Exists(DebateRound.objects.filter(trace=OuterRef("trace"))))
+        .select_related("trace__question")
+        .order_by("trace__question__external_id", "token")
+    )
 
 
 def dispute_counts(study: Study) -> dict[str, dict[str, int]]:
-    """Return counts {status: {"all": n, "answer": n, "presence": n, "step": n}} of open and decided ones."""
-    statuses = (Dispute.Status.OPEN, Dispute.Status.DECIDED)
-    counts = {status.value: dict.fromkeys(("all", *KINDS), 0) for status in statuses}
+    """Return counts {state: {"all": n, and one for each kind}} of what can be decided, waits, is decided."""
+    states = {
+        (Dispute.Status.OPEN.value, False): "open",
+        (Dispute.Status.OPEN.value, True): "waiting",
+        (Dispute.Status.DECIDED.value, False): "decided",
+        (Dispute.Status.DECIDED.value, True): "decided",
+    }
+    counts = {state: dict.fromkeys(("all", *KINDS), 0) for state in IN_STATE}
     rows = (
-        Dispute.objects.filter(study=study, status__in=statuses)
+        Dispute.objects.filter(study=study, status__in=("open", "decided"))
         .order_by()
-        .values("status")
-        .annotate(
-            all=Count("id"), **{kind: Count("id", filter=Q(**{f"differs_in_{kind}": True})) for kind in KINDS}
-        )
+        .values_list("status", "awaits_labels", "differs_in_answer", "differs_in_presence", "differs_in_step")
+        .annotate(total=Count("id"))
     )
-    for row in rows:
-        counts[row["status"]] = {name: row[name] for name in ("all", *KINDS)}  # type: ignore[literal-required]
+    for status, awaits, answer, presence, step, total in rows:
+        count = counts[states[status, awaits]]
+        flags = (True, answer, presence, step, not (answer or presence or step))
+        for name, holds in zip(("all", *KINDS), flags, strict=True):
+            count[name] += total * holds
     return counts
+
+
+def sent_by_rule(study: Study) -> set[int]:
+    """Return the ids of traces that one arm alone has labelled and that wait for the lead by rule."""
+    sent = Dispute.objects.filter(study=study, status=Dispute.Status.OPEN).filter(OF_KIND["single"])
+    return set(sent.values_list("trace_id", flat=True))
 
 
 def rulings_on(disputes: Iterable[Dispute]) -> dict[int, Decision]:
@@ -219,7 +303,7 @@ def rulings_on(disputes: Iterable[Dispute]) -> dict[int, Decision]:
 
 def next_open(study: Study, *, after: str = "") -> Dispute | None:
     """Return the open dispute that follows a token in the list's order, going round at its end."""
-    standing = Dispute.objects.filter(study=study, status=Dispute.Status.OPEN).order_by("token")
+    standing = Dispute.objects.filter(IN_STATE["open"], study=study).order_by("token")
     return standing.filter(token__gt=after).first() or standing.exclude(token=after).first()
 
 

@@ -110,7 +110,10 @@ class StandardLabel(models.Model):
 
 
 class CriticalRole(models.Model):
-    """What a critical trace's error has to do with its conclusion, coded by the lead after the freeze."""
+    """What a critical trace's error has to do with its conclusion, coded by the lead after the freeze. Final.
+
+    A blank kind takes the coding back.
+    """
 
     class Kind(models.TextChoices):
         REPAIRED = "repaired_or_exploratory"
@@ -119,7 +122,7 @@ class CriticalRole(models.Model):
         SUBSTANTIVE = "substantive"
 
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="critical_roles")
-    kind = models.CharField(max_length=40, choices=Kind)
+    kind = models.CharField(max_length=40, choices=Kind, blank=True)
     coded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -142,8 +145,9 @@ class CriticalRole(models.Model):
                         "robust_numerical_or_algebraic",
                         "substantive",
                     ]
-                ),
-                name="a critical role is one of four",
+                )
+                | Q(kind="", revision__gt=1),
+                name="a critical role is one of four, or taken back",
             ),
         ]
 

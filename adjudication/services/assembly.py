@@ -13,6 +13,8 @@ from adjudication.services.carried import Provenance, carried_labels
 from adjudication.services.hashing import StandardRow, text_sha256
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 
+BY_RULE = "open dispute: sent to the lead by rule"
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -57,6 +59,7 @@ def assemble(study: Study) -> list[Draft]:
     said = _labels_by_trace(study)
     decisions = queries.standing_decisions(study)
     carried = carried_labels(study)
+    sent = queries.sent_by_rule(study)
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
@@ -114,6 +117,8 @@ def assemble(study: Study) -> list[Draft]:
             )
         elif decision:
             row = _ruled(base, decision)
+        elif pk in sent:
+            row = replace(base, status_reason=BY_RULE, provenance=Provenance.OPEN_DISPUTE)
         else:
             row = _from_labels(base, labels)
         ruled_at = kept.at if kept else decision.created_at if decision else None
