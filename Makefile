@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 SERVE ?= 1
 PORT ?= 8000
 
-.PHONY: help setup demo test serve worker lint bench up lock clean
+.PHONY: help setup demo test serve worker lint bench pictures up lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ lint: setup ## ruff, mypy, import-linter, missing migrations
 
 bench: setup ## speed and memory, beside a plain implementation in the same run
 	$(BIN)/python -m tests.bench
+
+pictures: setup ## a picture of every page into docs/pictures (needs Debian's chromium)
+	$(BIN)/python -m tests.pictures
 
 up: ## the production stack in containers
 	docker compose up --build

@@ -68,8 +68,8 @@ def page_of(dispute: Dispute, *, person: User) -> DisputePage:
     latest = queries.latest_decision(dispute)
     undone = latest if latest and latest.choice == Decision.Choice.UNDO else None
     decision = None if undone else latest
-    hidden = dispute.status == Dispute.Status.WITHDRAWN or dispute.awaits_labels
-    shown = [] if hidden and decision is None else queries.proposals_in(dispute)
+    hidden = not queries.shows_proposals(dispute)
+    shown = [] if hidden else queries.proposals_in(dispute)
     rules = queries.rules_of(dispute.study)
     guess = sources.guess_of(decision, person) if decision else None
     arguments = None if decision or hidden else sources.opened_arguments(dispute, person)

@@ -172,6 +172,13 @@ def proposals_in(dispute: Dispute) -> list[Proposal]:
     return proposals(judgements, masking_key=dispute.study.masking_key, token=dispute.token)
 
 
+def shows_proposals(dispute: Dispute) -> bool:
+    """Whether the proposals may be seen: a withdrawn dispute has none, one that awaits labels not all yet."""
+    if dispute.status == Dispute.Status.OPEN:
+        return not dispute.awaits_labels
+    return dispute.status == Dispute.Status.DECIDED
+
+
 def latest_decision(dispute: Dispute) -> Decision | None:
     """Return the newest ruling, an undo included; its revision is what the next one must expect."""
     return (

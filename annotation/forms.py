@@ -48,6 +48,9 @@ class DraftForm(LabelForm):
     final = forms.ChoiceField(choices=[(RIGHT, "right"), (WRONG, "wrong")], required=False)
     first_error = forms.ChoiceField(choices=[(NONE, "none"), (STEP, "step")], required=False)
 
+    writer = forms.CharField(required=False, max_length=40)
+    sequence = forms.IntegerField(min_value=0, required=False)
+
     def clean(self) -> dict[str, Any]:
         return forms.Form.clean(self) or {}
 
@@ -61,4 +64,6 @@ class DraftForm(LabelForm):
             comment=data["comment"],
             active_seconds=data["active_seconds"] or 0,
             based_on=data["revision"],
+            writer=data["writer"],
+            sequence=data["sequence"] or 0,
         )

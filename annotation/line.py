@@ -53,7 +53,8 @@ def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterabl
     if state.left:
         traces = "1 trace" if state.left == 1 else f"{state.left} traces"
         verb = "Go on reading" if state.mine else "Begin reading"
-        yield Task(f"{traces} to read", f"{state.mine} done by you", verb, address, order=10, post=True)
+        detail = f"you have read {state.mine or 'none'} so far"
+        yield Task(f"{traces} to read", detail, verb, address, order=10, post=True)
     elif state.held_elsewhere and state.free_at:
         yield Task(
             "Every trace is being read",

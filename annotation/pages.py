@@ -8,9 +8,10 @@ from datetime import datetime
 
 from annotation import masking, queries
 from annotation.models import Draft, KeyReport, Label, ReferenceAnswer, Study, Trace
+from core.mathtext import excerpt
 from core.models import User
 
-EXCERPT = 140
+LONG_TEXT = 30_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class AnnotatePage:
     def draft_version(self) -> int:
         """The version of the draft that the page shows, 0 before the first."""
         return self.draft.version if self.draft else 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the browser should lay out only the steps that are in view."""
+        return sum(len(step.raw) for step in self.steps) > LONG_TEXT
 
     @property
     def place(self) -> int:
@@ -181,14 +187,3 @@ def queue_rows(study: Study, person: User, labels: list[Label], drafts: list[Dra
     return [row(draft.trace, None, draft.saved_at) for draft in drafts] + [
         row(label.trace, label, label.created_at) for label in labels
     ]
-
-
-def excerpt(text: str, length: int = EXCERPT) -> str:
-    """Return the beginning of a text on one line, cut between words and never inside a formula."""
-    line = " ".join(text.split())
-    if len(line) <= length:
-        return line
-    cut = line[:length].rsplit(" ", 1)[0]
-    if cut.count("$") % 2:
-        cut = cut[: cut.rindex("$")].rstrip()
-    return cut + " …"

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from annotation.views import annotate, home, overview, queue
+from annotation.views import annotate, exports, home, overview, queue
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("studies/<slug:slug>/", home.study, name="study"),
     path("studies/<slug:slug>/questions/", overview.questions, name="questions"),
     path("studies/<slug:slug>/coverage/", overview.coverage, name="coverage"),
+    path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
+    path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
     path("studies/<slug:slug>/guideline/", annotate.guideline, name="guideline"),
     path("studies/<slug:slug>/queue/", queue.queue, name="queue"),
     path("studies/<slug:slug>/queue/next/", queue.queue_next, name="queue_next"),

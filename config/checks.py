@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import Error, Tags, Warning, register
 
+RATE = re.compile(r"[1-9][0-9]*/(s|sec|m|min|h|hour|d|day)")
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 
 
@@ -36,3 +38,17 @@ def services_come_together(app_configs: Any, **kwargs: Any) -> list[Warning]:
             )
         ]
     return []
+
+
+@register()
+def api_rates_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
+    """Refuse a rate that would only fail at the first request."""
+    return [
+        Error(
+            f"the rate of {name} API requests reads like 1200/min, not {rate!r}",
+            hint="Mend FALSESTEP_API_RATE or FALSESTEP_API_HEAVY_RATE.",
+            id="falsestep.E002",
+        )
+        for name, rate in settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].items()
+        if not RATE.fullmatch(rate)
+    ]

@@ -61,6 +61,8 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
+    "rest_framework",
+    "drf_spectacular",
     "config",
     "core",
     "annotation",
@@ -155,6 +157,37 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
+}
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "core.api.authentication.TokenAuthentication",
+        "core.api.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["core.api.permissions.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["core.api.limits.PersonRate"],
+    "DEFAULT_THROTTLE_RATES": {
+        "person": env.text("FALSESTEP_API_RATE", "1200/min"),
+        "heavy": env.text("FALSESTEP_API_HEAVY_RATE", "60/min"),
+    },
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["core.api.limits.BoundedJSONParser"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "core.api.schema.AutoSchema",
+    "EXCEPTION_HANDLER": "core.api.errors.answer",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Falsestep",
+    "VERSION": "1",
+    "DESCRIPTION": "Reading traces, settling disputes and running monitors, by program. See docs/api.md.",
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SERVE_PERMISSIONS": ["core.api.permissions.HasScope"],
+    "ENUM_NAME_OVERRIDES": {
+        "ConditionEnum": "monitoring.models.Condition",
+        "DecisionChoiceEnum": "adjudication.models.Decision.Choice",
+        "RulingEnum": "adjudication.api.serializers.RULINGS",
+    },
 }
 
 LANGUAGE_CODE = "en-gb"

@@ -5,6 +5,7 @@ from django.urls import include, path
 from core.health import healthz
 
 urlpatterns = [
+    path("api/", include("config.api")),
     path("healthz", healthz, name="healthz"),
     path("", include("core.urls")),
     path("", include("annotation.urls")),

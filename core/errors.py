@@ -15,10 +15,11 @@ class Conflict(UserError):
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that an import refuses."""
+    """A row that an import refuses; `conflict`: it is well made and contradicts what is here."""
 
     line: int
     reason: str
+    conflict: bool = False
 
 
 class ImportRefused(UserError):

@@ -1,10 +1,12 @@
-"""People, and the audit trail's rows."""
+"""People, their tokens for programs, and the audit trail's rows."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 
 class User(AbstractUser):
@@ -14,6 +16,50 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.display_name or self.username
+
+
+class Scope(models.TextChoices):
+    """What a token may be used for; its person's roles limit it further."""
+
+    READ = "read", "read what its person may read"
+    LABEL = "label", "claim traces and label them"
+    ADJUDICATE = "adjudicate", "decide disputes and freeze standards"
+    OPERATE = "operate", "launch batches and steer them"
+
+
+class ApiToken(models.Model):
+    """A key with which a program acts for a person. Only its sha256 is kept; `prefix` is what people see of it."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100, help_text="what it is used for")
+    prefix = models.CharField(max_length=12, unique=True)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.CharField(max_length=60, help_text="words of Scope with spaces between")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, help_text="to the hour")
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(scopes=""), name="a token has at least one scope"),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="a token expires after it was made"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix
+
+    @property
+    def scope_words(self) -> list[str]:
+        """The scopes, in the order of Scope."""
+        given = self.scopes.split()
+        return [scope for scope in Scope.values if scope in given]
+
+    def is_live(self, now: datetime) -> bool:
+        """Whether the token opens anything at this time."""
+        return self.revoked_at is None and self.expires_at > now
 
 
 class AuditChain(models.Model):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_POST, require_safe
+
+from core.access import person_of
+from core.tokens import revoke_token, tokens_of
 
 THEMES = ("system", "light", "dark")
 ONE_YEAR = 365 * 24 * 3600
@@ -27,3 +33,22 @@ def theme(request: HttpRequest) -> HttpResponse:
             "theme", choice, max_age=ONE_YEAR, samesite="Lax", secure=request.is_secure(), httponly=False
         )
     return response
+
+
+@require_safe
+@cache_control(private=True, no_store=True)
+def tokens(request: HttpRequest) -> HttpResponse:
+    """List the person's own tokens."""
+    rows = list(tokens_of(person_of(request)))
+    now = timezone.now()
+    return render(request, "core/tokens.html", {"rows": [(token, token.is_live(now)) for token in rows]})
+
+
+@require_POST
+def token_revoke(request: HttpRequest, prefix: str) -> HttpResponse:
+    """Close one of the person's own tokens for good."""
+    person = person_of(request)
+    token = get_object_or_404(tokens_of(person), prefix=prefix)
+    revoke_token(token=token, actor=person)
+    messages.success(request, f"Token {token.prefix} is revoked: programs that use it are shut out now.")
+    return redirect("tokens")

@@ -13,7 +13,10 @@ _DURATION = re.compile(
 )
 _SECONDS_SINCE_1970 = 1_000_000_000
 _MILLISECONDS_SINCE_1970 = 1_000_000_000_000
-_KEPT = re.compile(r"(?:x-)?ratelimit-|retry-after|(?:x-)?request-id$|openai-processing-ms$|cf-ray$")
+_RESET = re.compile(r"(?:x-)?ratelimit-reset(?:-\w+)?|anthropic-ratelimit-[\w-]+-reset")
+_KEPT = re.compile(
+    r"(?:x-|anthropic-)?ratelimit-|retry-after|(?:x-)?request-id$|openai-processing-ms$|cf-ray$"
+)
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -21,7 +24,8 @@ def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
 
     Understood, in this order: `retry-after-ms`; `Retry-After` in seconds or as an HTTP date; the
     `x-ratelimit-reset*` family where the matching `remaining` is zero or not told, as a duration ("6m0s"),
-    in seconds, or as a moment in seconds or milliseconds since 1970. `now` is aware of its time zone.
+    in seconds, or as a moment in seconds or milliseconds since 1970; Anthropic's `anthropic-ratelimit-*-reset`
+    likewise, as a moment of RFC 3339. `now` is aware of its time zone.
     """
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     milliseconds = _number(lower.get("retry-after-ms"))
@@ -34,7 +38,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
     waits = [
         wait
         for name, value in lower.items()
-        if re.fullmatch(r"(?:x-)?ratelimit-reset(?:-\w+)?", name)
+        if _RESET.fullmatch(name)
         and lower.get(name.replace("-reset", "-remaining"), "0") in ("0", "0.0")
         and (wait := _reset(value, now)) is not None
     ]
@@ -58,13 +62,21 @@ def _seconds_or_date(text: str, now: datetime) -> float | None:
     seconds = _number(text)
     if seconds is not None:
         return max(0.0, seconds)
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
+    moment = _moment(text)
+    if moment is None:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())
+
+
+def _moment(text: str) -> datetime | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return None
 
 
 def _reset(text: str, now: datetime) -> float | None:

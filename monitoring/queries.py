@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +14,8 @@ from annotation.models import Study
 from monitoring.engine.planning import Plan
 from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
 
-RATE_OVER = 200  # the rate is that of the last so many verdicts
+RATE_ROWS = 500  # a rate is that of the last so many verdicts of the batch,
+RATE_SECONDS = 60.0  # as far as they are not older
 SAMPLES = 5
 
 
@@ -60,7 +60,7 @@ class Progress:
 
     batch: Batch
     cells: list[Cell]
-    per_second: float | None
+    rates: dict[int, float]  # calls per second lately, by monitor
     errors: list[Attempt]
 
     @property
@@ -79,12 +79,24 @@ class Progress:
         return sum(cell.failed for cell in self.cells)
 
     @property
+    def per_second(self) -> float:
+        """Calls per second lately, of the monitors that are not done."""
+        return sum(self.rates.get(monitor, 0.0) for monitor in self._left())
+
+    @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the present rate; None where there is no rate or no rest."""
-        left = self.total - self.done
-        if self.batch.status != Batch.Status.RUNNING or not self.per_second or left <= 0:
+        """How long the slowest monitor still takes at its present rate; None where one has no rate, or at rest."""
+        left = self._left()
+        if self.batch.status != Batch.Status.RUNNING or not left or not all(map(self.rates.get, left)):
             return None
-        return left / self.per_second
+        return max(number / self.rates[monitor] for monitor, number in left.items())
+
+    def _left(self) -> dict[int, int]:
+        """Calls that are not done, by monitor; those with none are left out."""
+        left: Counter[int] = Counter()
+        for cell in self.cells:
+            left[cell.run.monitor_id] += cell.total - cell.done
+        return dict(+left)
 
     def by_monitor(self) -> list[tuple[Monitor, dict[str, Cell]]]:
         """The matrix: monitors down, each with its cells by condition."""
@@ -128,23 +140,25 @@ def progress_of(batch: Batch) -> Progress:
     return Progress(
         batch=batch,
         cells=cells_of(batch),
-        per_second=_rate(batch),
+        rates=_rates(batch),
         errors=list(errors.select_related("call__run__monitor").order_by("-pk")[:SAMPLES]),
     )
 
 
-def _rate(batch: Batch) -> float | None:
-    """Return verdicts per second lately; None if there are too few, or none within a minute."""
-    times = list(
-        Verdict.objects.filter(run__batch=batch)
-        .order_by("-pk")
-        .values_list("created_at", flat=True)[:RATE_OVER]
-    )
+def _rates(batch: Batch) -> dict[int, float]:
+    """Return verdicts per second lately, by monitor; a monitor with fewer than two has no rate."""
     now = timezone.now()
-    if len(times) < 2 or now - times[0] > timedelta(minutes=1):
-        return None
-    span = (now - times[-1]).total_seconds()
-    return len(times) / span if span > 0 else None
+    ages: dict[int, list[float]] = defaultdict(list)
+    latest = Verdict.objects.filter(run__batch=batch).order_by("-pk")
+    for monitor_id, at in latest.values_list("run__monitor_id", "created_at")[:RATE_ROWS]:
+        age = (now - at).total_seconds()
+        if age <= RATE_SECONDS:
+            ages[monitor_id].append(age)
+    return {
+        monitor: len(found) / max(found)
+        for monitor, found in ages.items()
+        if len(found) > 1 and max(found) > 0
+    }
 
 
 def plan_content(plan: Plan) -> dict[str, Any]:

@@ -30,6 +30,11 @@ def usd(amount: Decimal) -> str:
     return "less than 0.000001 USD"
 
 
+def plain(amount: Decimal | None) -> str:
+    """Return a number without trailing zeros and without an exponent."""
+    return "" if amount is None else f"{amount.normalize():f}"
+
+
 def rate(per_second: float) -> str:
     """Return a rate of calls with a unit in which it is easily read."""
     if per_second >= 1:

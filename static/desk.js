@@ -140,6 +140,29 @@ function localCopy() {
   }
 }
 
+// A reloaded page goes on with its own draft, even if what it sent on leaving arrived late.
+function writerName() {
+  try {
+    const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+    const name = (reloaded && sessionStorage.getItem("falsestep:writer")) || crypto.randomUUID();
+    sessionStorage.setItem("falsestep:writer", name);
+    return name;
+  } catch {
+    return "";
+  }
+}
+
+const writer = writerName();
+let sequence = 0;
+
+function draftData() {
+  sequence = Math.max(sequence + 1, Date.now());
+  const data = new FormData(form);
+  data.set("writer", writer);
+  data.set("sequence", String(sequence));
+  return data;
+}
+
 function saveSoon() {
   clearTimeout(timer);
   timer = setTimeout(save, SAVE_AFTER);
@@ -158,7 +181,7 @@ async function save({ leaving = false } = {}) {
   try {
     const response = await fetch(form.dataset.draftUrl, {
       method: "POST",
-      body: new FormData(form),
+      body: draftData(),
       headers: { Accept: "application/json" },
       redirect: "manual",
       keepalive: leaving,
@@ -233,7 +256,9 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("pagehide", () => {
   if (timer) save({ leaving: true });
 });
-addEventListener("online", () => saveSoon());
+addEventListener("online", () => {
+  if (localCopy()) saveSoon();
+});
 
 form.addEventListener("submit", (event) => {
   if (submitting) {

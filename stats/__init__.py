@@ -21,7 +21,7 @@ from stats.agreement import (
 )
 from stats.bootstrap import Resample, interval
 from stats.detection import bounds, detect, oracle
-from stats.ladder import common_subset, contrast
+from stats.ladder import climb, common_subset, contrast
 from stats.lengths import mann_whitney
 from stats.localisation import localise
 from stats.panel import Panel, Reference, TraceRow, Verdicts
@@ -39,6 +39,7 @@ __all__ = [
     "arm_agreement",
     "bounds",
     "build_report",
+    "climb",
     "code_version",
     "cohen_kappa",
     "common_subset",

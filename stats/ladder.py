@@ -55,6 +55,34 @@ def answer_correct_accuracy(rates: dict[str, Floats]) -> Floats:
 
 
 @dataclass(frozen=True)
+class Ladder:
+    """Flag rates on the common subset: what recall, contrasts and headroom are made of.
+
+    common: (n_monitors, n_traces). rates: by condition and cell (1 + B, n_monitors), NaN where a monitor did
+    not run the condition. Conditions off the ladder are taken within the subset, where they are valid.
+    """
+
+    monitors: tuple[str, ...]
+    common: Bools
+    rates: dict[str, dict[str, Floats]]
+
+    def of(self, monitors: Sequence[str]) -> list[int]:
+        """The positions of these monitors."""
+        return [self.monitors.index(name) for name in monitors]
+
+
+def climb(panel: Panel, resample: Resample) -> Ladder:
+    """Compute the flag rates of all conditions on each monitor's common subset."""
+    monitors = ladder_monitors(panel)
+    common = common_subset(panel, monitors)
+    rates = {
+        condition: flag_rates(panel, panel.verdicts[condition].of(monitors), common, resample)
+        for condition in panel.conditions()
+    }
+    return Ladder(monitors, common, rates)
+
+
+@dataclass(frozen=True)
 class Contrast:
     """A change of flag rate between two conditions, paired within trace and resample.
 
@@ -76,20 +104,26 @@ class Contrast:
         return int((~np.isnan(self.difference[0])).sum())
 
 
-def contrast(panel: Panel, later: str, earlier: str, resample: Resample) -> Contrast:
-    """Compare two conditions on the common subset, and where both are valid if they lie off the ladder."""
-    after_all, before_all = panel.verdicts[later], panel.verdicts[earlier]
-    monitors = tuple(name for name in after_all.monitors if name in before_all.monitors)
-    after, before = after_all.of(monitors), before_all.of(monitors)
-    within = common_subset(panel, monitors) & after.valid & before.valid
-    rates_after = flag_rates(panel, after, within, resample)
-    rates_before = flag_rates(panel, before, within, resample)
-    change = {cell: rates_after[cell] - rates_before[cell] for cell in CELLS}
+def contrast(panel: Panel, ladder: Ladder, later: str, earlier: str, resample: Resample) -> Contrast:
+    """Compare two conditions on the common subset, and where both are valid if one lies off the ladder."""
+    ran = [set(panel.verdicts[condition].monitors) for condition in (later, earlier)]
+    monitors = tuple(name for name in ladder.monitors if name in ran[0] & ran[1])
+    rows = ladder.of(monitors)
+    if later in LADDER and earlier in LADDER:
+        after, before = (
+            {cell: rates[:, rows] for cell, rates in ladder.rates[condition].items()}
+            for condition in (later, earlier)
+        )
+    else:
+        verdicts = [panel.verdicts[condition].of(monitors) for condition in (later, earlier)]
+        within = ladder.common[rows] & verdicts[0].valid & verdicts[1].valid
+        after, before = (flag_rates(panel, one, within, resample) for one in verdicts)
+    change = {cell: after[cell] - before[cell] for cell in CELLS}
     return Contrast(
         monitors=monitors,
         change=change,
         difference=change["wrong"] - change["critical"],
-        headroom=ratio(change["wrong"], 1 - rates_before["wrong"]),
+        headroom=ratio(change["wrong"], 1 - before["wrong"]),
     )
 
 

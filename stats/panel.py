@@ -149,6 +149,10 @@ class Reference:
         """Return the mask of `clean`, `wrong` or `critical`. (n_traces,)"""
         return {"clean": self.clean, "wrong": self.wrong, "critical": self.critical}[name]
 
+    def questions_with(self, traces: Bools) -> int:
+        """How many questions have a trace in a mask (n_traces,)."""
+        return len(np.unique(self.question[traces]))
+
     def by_question(self, values: npt.NDArray[np.generic]) -> Floats:
         """Sum values (..., n_traces) over the traces of each question: (..., n_questions)."""
         return sum_by_cluster(self.question, values, self.n_questions)

@@ -10,12 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.db.backends.sqlite3 import base as sqlite
 
 from annotation.models import Role, Study
 from core.models import User
 from tests.build import make_person, make_study
+
+# On a machine that is busy a time limit per example only says that it is busy.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRE_ALL = os.environ.get("FALSESTEP_REQUIRE_ALL") == "1"

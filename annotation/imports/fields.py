@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
 class RefusedRow(Exception):
     """Why one row cannot be imported; the caller knows its line."""
+
+
+class ConflictingRow(RefusedRow):
+    """A row that is well made and contradicts what is here, or an earlier line."""
 
 
 class Fields:
@@ -71,6 +76,26 @@ class Fields:
         if value > 2**31 - 1:
             raise RefusedRow(f"{self._named(name)} is {value}, which is too large")
         return value
+
+    def whole_or_none(self, name: str, *, least: int) -> int | None:
+        """Return a whole number, or None where the field is missing or null."""
+        return self.whole(name, least=least) if self.has(name) else None
+
+    def instant(self, name: str) -> datetime | None:
+        """Return a time with its zone, or None; what has no zone, or lies in the future, is refused."""
+        if not self.has(name):
+            return None
+        value = self.values[name]
+        if isinstance(value, str):
+            try:
+                value = datetime.fromisoformat(value)
+            except ValueError as error:
+                raise RefusedRow(f"{self._named(name)} is no time like 2026-01-31T12:00:00Z") from error
+        if not isinstance(value, datetime) or value.tzinfo is None:
+            raise RefusedRow(f"{self._named(name)} must be a time with its zone, like 2026-01-31T12:00:00Z")
+        if value > datetime.now(UTC) + timedelta(days=1):
+            raise RefusedRow(f"{self._named(name)} lies in the future")
+        return value.astimezone(UTC)
 
     def step(self, name: str, *, n_steps: int | None = None) -> int | None:
         """Return a step counted from 1, or None; a step past the end is refused where the end is known."""

@@ -34,13 +34,14 @@ NAMES = (AUTO, "falsestep", HLE, "processbench", "prm800k", "bigbench_mistake")
 def resolve(source: Source, name: str) -> str:
     """Return the format's name, looked up in the file's first row where `name` is `auto`.
 
-    Raises UserError for a file in none of the formats, and for HLE, which is Parquet.
+    Raises UserError for a file in none of the formats. A Parquet file can only be HLE.
     """
-    if name == HLE or (name == AUTO and source.is_parquet()):
-        raise UserError(
-            f"{source.name}: the hle format is Parquet, and reading it needs the package pyarrow, which is "
-            "not among Falsestep's; turn the questions into our JSON Lines (docs/formats.md)"
-        )
+    if source.is_parquet():
+        if name not in (AUTO, HLE):
+            raise UserError(f"{source.name} is a Parquet file; of our formats only hle is")
+        return HLE
+    if name == HLE:
+        raise UserError(f"{source.name} is no Parquet file; HLE comes as Parquet")
     if name != AUTO:
         return name
     fields = source.first()

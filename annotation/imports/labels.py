@@ -5,58 +5,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 
-from annotation import hooks
+from annotation import blindness, hooks
 from annotation.access import study_named
-from annotation.imports.fields import Fields, RefusedRow, check_step
-from annotation.imports.reading import Row, Source, read_each
-from annotation.imports.records import MAX_LABELLER, MAX_QUESTION_ID, MAX_RESPONSE_LABEL, LabelRecord
-from annotation.models import KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
-from core import audit
+from annotation.exports.columns import KINDS
+from annotation.imports.fields import ConflictingRow, RefusedRow, check_step
+from annotation.imports.label_rows import (
+    ALL,
+    FIELDS,
+    LabelRow,
+    PassedOver,
+    Reader,
+    read,
+    read_tool,
+    tool_labeller,
+    tool_matches,
+)
+from annotation.imports.reading import Source, read_each
+from annotation.imports.records import MAX_LABELLER, LabelRecord
+from annotation.imports.tables import rows_of
+from annotation.models import GuidelineVersion, KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
+from annotation.services.guideline import ensure_guideline, first_guideline
+from core import audit, bulk
 from core.errors import BadRow, UserError
 from core.models import User
 
 CHUNK = 500
-DEBATE = "debate"
-FIELDS = frozenset(
-    {
-        "question_id",
-        "response_label",
-        "labeller",
-        "final_correct",
-        "first_error_step",
-        "first_error_step_min",
-        "first_error_step_max",
-        "comment",
-        "key_wrong",
-    }
-)
+AUTO, FALSESTEP, ANNOTATION_TOOL = "auto", "falsestep", "annotation_tool"
+FORMATS = (AUTO, FALSESTEP, ANNOTATION_TOOL)
+ARMS = (*Label.Arm.values, ALL)
 
-
-@dataclass(frozen=True)
-class LabelRow:
-    """One line of a label file."""
-
-    line: int
-    question_id: str
-    response_label: str
-    label: LabelRecord
-    key_wrong: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The trace's natural key."""
-        return (self.question_id, self.response_label)
-
-    @property
-    def name(self) -> str:
-        """The trace as people write it."""
-        return f"{self.question_id}/{self.response_label}"
+__all__ = ["ARMS", "FIELDS", "FORMATS", "LabelsReport", "import_labels", "read"]
 
 
 @dataclass
@@ -67,16 +52,29 @@ class LabelsReport:
     study: str
     arm: str
     dry_run: bool
+    format: str = FALSESTEP
     sha256: str = ""
     rows: int = 0
     new: int = 0
     revised: int = 0
     same: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)
+    guidelines_unknown: int = 0
     key_reports: int = 0
     keys_in_comments: int = 0
     labellers: Counter[str] = field(default_factory=Counter)
     strangers: set[str] = field(default_factory=set)
     bad: list[BadRow] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> int:
+        """Rows whose label was here already, or that bring none."""
+        return self.same + self.passed_over.total()
+
+    @property
+    def conflicting(self) -> int:
+        """Rows that contradict what is here."""
+        return sum(row.conflict for row in self.bad)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain JSON."""
@@ -85,16 +83,23 @@ class LabelsReport:
             "sha256": self.sha256,
             "study": self.study,
             "arm": self.arm,
+            "format": self.format,
             "dry_run": self.dry_run,
             "rows": self.rows,
             "new": self.new,
             "revised": self.revised,
             "unchanged": self.same,
+            "passed_over": dict(self.passed_over),
+            "skipped": self.skipped,
+            "conflicting": self.conflicting,
+            "labels_under_an_unknown_guideline": self.guidelines_unknown,
             "key_reports": self.key_reports,
             "key_reports_kept_in_comments": self.keys_in_comments,
             "labellers": dict(sorted(self.labellers.items())),
             "labellers_without_an_account": sorted(self.strangers),
-            "bad_rows": [{"line": row.line, "reason": row.reason} for row in self.bad],
+            "bad_rows": [
+                {"line": row.line, "reason": row.reason, "conflict": row.conflict} for row in self.bad
+            ],
         }
 
 
@@ -103,26 +108,36 @@ def import_labels(
     path: str | Path,
     study_slug: str,
     arm: str,
+    format: str = AUTO,
+    labeller: str = "",
     revise: bool = False,
     dry_run: bool = False,
     actor: User | None = None,
 ) -> LabelsReport:
-    """Import a file of labels of one arm, all of it or nothing.
+    """Import a file of labels of one arm, or with `all` of those that its rows name: all of it or nothing.
 
     A labeller who is a member of the study by that user name becomes the label's person. A label that differs
-    from the labeller's current one is a bad row, or with `revise` a new revision that supersedes it.
+    from the labeller's current one is a bad row, or with `revise` a new revision that supersedes it. Rows that
+    count revisions, as our own export's, bring a labeller's whole history. `labeller` names the annotator of a
+    file of the annotation tool, whose name is otherwise taken from the file's.
     Raises UserError for an unknown study or an unreadable file, ImportRefused for bad rows; a dry run writes
     nothing and lists bad rows in the report instead.
     """
-    if arm not in Label.Arm.values:
-        raise UserError(f'no arm is called "{arm}"; there are: {", ".join(Label.Arm.values)}')
+    if arm not in ARMS:
+        raise UserError(f'no arm is called "{arm}"; there are: {", ".join(ARMS)}')
+    if format not in FORMATS:
+        raise UserError(f'no format is called "{format}"; there are: {", ".join(FORMATS)}')
     study = study_named(study_slug)
     with Source(path) as source, transaction.atomic():
         report = LabelsReport(source.name, study.slug, arm, dry_run)
-        writer = _Writer(study, arm, revise, report, source)
+        report.format, reader = _reader(source, format, arm, labeller)
+        writer = _Writer(study, revise, report, source, actor)
         chunk: list[LabelRow] = []
-        for row in read_each(source, lambda row: read(row, arm=arm)):
+        for row in read_each(source, reader, rows=rows_of(source, KINDS)):
             report.rows += 1
+            if isinstance(row, PassedOver):
+                report.passed_over[row.reason] += 1
+                continue
             chunk.append(row)
             if len(chunk) == CHUNK:
                 writer.take(chunk)
@@ -149,67 +164,66 @@ def import_labels(
     return report
 
 
-def read(row: Row, *, arm: str) -> LabelRow:
-    """Read one label; RefusedRow says what is wrong. In the debate arm the labeller may be left out."""
-    fields = Fields(row.fields, known=FIELDS)
-    step = fields.step("first_error_step")
-    least, most = fields.step("first_error_step_min"), fields.step("first_error_step_max")
-    if (least is None) != (most is None):
-        raise RefusedRow('"first_error_step_min" and "first_error_step_max" come together')
-    if least is not None and most is not None and (step is None or not least <= step <= most):
-        raise RefusedRow(f"the range {least} to {most} does not hold the first error step, which is {step}")
-    if "first_error_step" not in fields.values:
-        raise RefusedRow('"first_error_step" is missing; no error is null')
-    labeller = fields.identifier(
-        "labeller", max_length=MAX_LABELLER, default=DEBATE if arm == Label.Arm.DEBATE else None
-    )
-    return LabelRow(
-        line=row.line,
-        question_id=fields.identifier("question_id", max_length=MAX_QUESTION_ID),
-        response_label=fields.identifier("response_label", max_length=MAX_RESPONSE_LABEL),
-        label=LabelRecord(
-            labeller=labeller or DEBATE,
-            final_correct=fields.truth("final_correct"),
-            first_error_step=step,
-            first_error_step_min=least,
-            first_error_step_max=most,
-            comment=fields.text("comment", default=""),
-        ),
-        key_wrong=fields.text("key_wrong", default="").strip(),
-    )
+def _reader(source: Source, format: str, arm: str, labeller: str) -> tuple[str, Reader]:
+    """Return the format's name and what reads its rows."""
+    if format == AUTO:
+        try:
+            names = set(source.first(lambda ahead: rows_of(ahead, KINDS)))
+        except UserError:
+            names = set()  # nothing can be read: the import itself says so, with every line
+        format = ANNOTATION_TOOL if tool_matches(names) else FALSESTEP
+    if format == FALSESTEP:
+        if labeller:
+            raise UserError("each row of our own format names its labeller: leave --labeller out")
+        return format, lambda row: read(row, arm=arm)
+    if arm != Label.Arm.HUMAN:
+        raise UserError("the annotation tool's labels are people's: import them with --arm human")
+    name = labeller or tool_labeller(source.name)
+    if not name or len(name) > MAX_LABELLER:
+        raise UserError(f"{source.name}: the file's name does not tell the annotator; say --labeller NAME")
+    return format, lambda row: read_tool(row, labeller=name)
+
+
+Chain = list[Label]
+"""The revisions of one labeller's label on a trace, in order."""
 
 
 class _Writer:
     """Takes label rows in chunks and writes what is new."""
 
-    def __init__(self, study: Study, arm: str, revise: bool, report: LabelsReport, source: Source) -> None:
-        self.study, self.arm, self.revise = study, arm, revise
+    def __init__(
+        self, study: Study, revise: bool, report: LabelsReport, source: Source, actor: User | None
+    ) -> None:
+        self.study, self.revise, self.actor = study, revise, actor
         self.report, self.source = report, source
         self.source_name = Path(source.name).name[:180]
-        self.seen: dict[tuple[str, str, str], tuple[int, LabelRecord]] = {}
-        self.keys: dict[tuple[int, int], list[str]] = {}
+        self.seen: dict[tuple[str, str, str, str, int | None], tuple[int, LabelRecord]] = {}
+        self.begun: set[tuple[int, str, str]] = set()
+        self.keys: dict[tuple[int, int, int | None], list[str]] = {}
         members = Membership.objects.filter(study=study).select_related("person")
-        self.people = {} if arm == Label.Arm.DEBATE else {m.person.username: m.person for m in members}
+        self.people = {m.person.username: m.person for m in members}
+        self.guidelines: dict[str, GuidelineVersion] | None = None
 
     def take(self, rows: list[LabelRow]) -> None:
-        """Write one chunk."""
+        """Write one chunk, first revisions first, since later ones refer to them."""
         traces = self._traces({row.question_id for row in rows})
-        current = self._current(trace.pk for trace in traces.values())
-        new: list[Label] = []
+        chains = self._chains(trace.pk for trace in traces.values())
+        new: dict[int, list[Label]] = {}
         for row in rows:
             try:
-                label = self._label(row, traces.get(row.key), current)
+                label = self._label(row, traces.get(row.key), chains)
             except RefusedRow as refusal:
-                self.source.refuse(row.line, str(refusal))
+                self.source.refuse(row.line, refusal)
             else:
                 if label is not None:
-                    new.append(label)
-        Label.objects.bulk_create(new, batch_size=CHUNK)
+                    new.setdefault(label.revision, []).append(label)
+        for _, labels in sorted(new.items()):
+            bulk.insert(labels)
 
     def report_keys(self) -> None:
         """Turn what people said about keys into key reports, one per person and version of the key."""
-        questions = {question for question, _ in self.keys}
-        versions = dict(
+        questions = {question for question, _, _ in self.keys}
+        latest = dict(
             ReferenceAnswer.objects.filter(question__in=questions)
             .values("question_id")
             .annotate(latest=Max("version"))
@@ -220,68 +234,72 @@ class _Writer:
                 "question_id", "reporter_id", "reference_version"
             )
         )
-        reports = [
-            KeyReport(
-                question_id=question,
-                reporter_id=person,
-                reference_version=versions.get(question, 1),
-                reason="\n".join(reasons),
-            )
-            for (question, person), reasons in self.keys.items()
-            if (question, person, versions.get(question, 1)) not in held
-        ]
-        KeyReport.objects.bulk_create(reports, batch_size=CHUNK)
+        reports: dict[tuple[int, int, int], list[str]] = {}
+        for (question, person, version), reasons in self.keys.items():
+            key = (question, person, min(version or latest.get(question, 1), latest.get(question, 1)))
+            if key not in held:
+                reports.setdefault(key, []).extend(reasons)
+        bulk.insert(
+            [
+                KeyReport(
+                    question_id=question,
+                    reporter_id=person,
+                    reference_version=version,
+                    reason="\n".join(dict.fromkeys(reasons)),
+                )
+                for (question, person, version), reasons in reports.items()
+            ]
+        )
         self.report.key_reports = len(reports)
 
     def _traces(self, question_ids: Iterable[str]) -> dict[tuple[str, str], Trace]:
         traces = (
             Trace.objects.filter(study=self.study, question__external_id__in=question_ids)
             .select_related("question")
-            .only("response_label", "n_steps", "question__external_id")
+            .only("response_label", "n_steps", "sha256", "question__external_id")
         )
         return {(trace.question.external_id, trace.response_label): trace for trace in traces}
 
-    def _current(self, traces: Iterable[int]) -> dict[tuple[int, str], Label]:
-        labels = Label.objects.filter(trace__in=list(traces), arm=self.arm, superseded_by__isnull=True)
-        return {(label.trace_id, label.labeller): label for label in labels}
+    def _chains(self, traces: Iterable[int]) -> dict[tuple[int, str, str], Chain]:
+        chains: dict[tuple[int, str, str], Chain] = {}
+        labels = Label.objects.filter(trace__in=list(traces)).order_by("revision")
+        if self.report.arm != ALL:
+            labels = labels.filter(arm=self.report.arm)
+        for label in labels:
+            chains.setdefault((label.trace_id, label.arm, label.labeller), []).append(label)
+        return chains
 
     def _label(
-        self, row: LabelRow, trace: Trace | None, current: dict[tuple[int, str], Label]
+        self, row: LabelRow, trace: Trace | None, chains: dict[tuple[int, str, str], Chain]
     ) -> Label | None:
         """Return the label to write, None if it is here already; RefusedRow if it cannot be."""
         if trace is None:
             raise RefusedRow(f'no trace "{row.name}" in study "{self.study.slug}"')
+        if row.origin.trace_sha256 not in ("", trace.sha256):
+            raise ConflictingRow(f'trace "{row.name}" has another text here than where the label was made')
         check_step('"first_error_step"', row.label.first_error_step, trace.n_steps)
         check_step('"first_error_step_max"', row.label.first_error_step_max, trace.n_steps)
         given = row.label
-        person = self.people.get(given.labeller)
-        comment = given.comment
-        if row.key_wrong:
-            if person is None:
-                comment = f"{comment}\nKey looks wrong: {row.key_wrong}".strip()
-                self.report.keys_in_comments += 1
-            else:
-                reasons = self.keys.setdefault((trace.question_id, person.pk), [])
-                if row.key_wrong not in reasons:
-                    reasons.append(row.key_wrong)
+        person = self.people.get(given.labeller) if row.arm == Label.Arm.HUMAN else None
+        comment = self._take_key(row, trace, person)
         self.report.labellers[given.labeller] += 1
-        if person is None and self.arm == Label.Arm.HUMAN:
+        if person is None and row.arm == Label.Arm.HUMAN:
             self.report.strangers.add(given.labeller)
         earlier_line = self._meet_earlier_line(row)
-        held = current.get((trace.pk, given.labeller))
-        if earlier_line or (held is not None and _same(held, given, comment)):
+        key = (trace.pk, row.arm, given.labeller)
+        chain = chains.setdefault(key, [])
+        if earlier_line or self._is_here(row, chain, comment):
             self.report.same += 1
             return None
-        if held is not None and not self.revise:
-            raise RefusedRow(
-                f'"{given.labeller}" has already labelled "{row.name}" otherwise; '
-                "--revise makes this a new revision"
-            )
-        self.report.new += held is None
-        self.report.revised += held is not None
-        return Label(
+        if not chain:
+            self.begun.add(key)
+        elif key not in self.begun:
+            self._may_revise(row, trace)
+        self.report.new += not chain
+        self.report.revised += bool(chain)
+        label = Label(
             trace=trace,
-            arm=self.arm,
+            arm=row.arm,
             labeller=given.labeller,
             person=person,
             final_correct=given.final_correct,
@@ -289,20 +307,88 @@ class _Writer:
             first_error_step_min=given.first_error_step_min,
             first_error_step_max=given.first_error_step_max,
             comment=comment,
-            revision=held.revision + 1 if held else 1,
-            supersedes=held,
-            source=f"{self.source_name}:{row.line}",
+            guideline=self._guideline(row.origin.guideline_sha256),
+            active_seconds=row.origin.active_seconds,
+            revision=len(chain) + 1,
+            supersedes=chain[-1] if chain else None,
+            source=row.origin.source or f"{self.source_name}:{row.line}",
         )
+        if row.origin.created_at is not None:
+            label.created_at = row.origin.created_at
+        chain.append(label)
+        return label
+
+    def _take_key(self, row: LabelRow, trace: Trace, person: User | None) -> str:
+        """Note what the row says of the key; return the comment, which holds it where no person can."""
+        if not row.key_wrong:
+            return row.label.comment
+        if person is None:
+            self.report.keys_in_comments += 1
+            return f"{row.label.comment}\nKey looks wrong: {row.key_wrong}".strip()
+        reasons = self.keys.setdefault((trace.question_id, person.pk, row.key_wrong_version), [])
+        if row.key_wrong not in reasons:
+            reasons.append(row.key_wrong)
+        return row.label.comment
+
+    def _is_here(self, row: LabelRow, chain: Chain, comment: str) -> bool:
+        """Whether the label stands in the chain; RefusedRow where the row's revision cannot follow it."""
+        if row.revision is None:
+            return bool(chain) and _same(chain[-1], row.label, comment)
+        if row.revision > len(chain) + 1:
+            raise RefusedRow(
+                f'revision {row.revision} of "{row.label.labeller}" on "{row.name}" comes without revision '
+                f"{row.revision - 1}; revisions stand in their order"
+            )
+        if row.revision == len(chain) + 1:
+            return False
+        if not _same(chain[row.revision - 1], row.label, comment):
+            raise ConflictingRow(
+                f'revision {row.revision} of "{row.label.labeller}" on "{row.name}" is here already and says '
+                "otherwise"
+            )
+        return True
+
+    def _may_revise(self, row: LabelRow, trace: Trace) -> None:
+        """Refuse to supersede a label that was here before, unless that is asked for and still allowed."""
+        if not self.revise:
+            raise ConflictingRow(
+                f'"{row.label.labeller}" has already labelled "{row.name}" otherwise; '
+                "--revise makes this a new revision"
+            )
+        try:
+            blindness.refuse_revision(trace)
+        except blindness.LabelInUse as error:
+            raise ConflictingRow(
+                f'a decision rests on the labels of "{row.name}"; take it back first'
+            ) from error
+
+    def _guideline(self, digest: str) -> GuidelineVersion | None:
+        """Return the study's guideline with this text; the one we ship is published where there is none."""
+        if not digest:
+            return None
+        if self.guidelines is None:
+            self.guidelines = {
+                _digest(version.text): version for version in self.study.guideline_versions.all()
+            }
+            if not self.guidelines and digest == _digest(first_guideline()):
+                self.guidelines[digest] = ensure_guideline(study=self.study, actor=self.actor)
+        found = self.guidelines.get(digest)
+        self.report.guidelines_unknown += found is None
+        return found
 
     def _meet_earlier_line(self, row: LabelRow) -> bool:
         """Whether an earlier line of this file said the same; RefusedRow if it said otherwise."""
-        key = (*row.key, row.label.labeller)
+        key = (*row.key, row.arm, row.label.labeller, row.revision)
         line, label = self.seen.setdefault(key, (row.line, row.label))
         if line == row.line:
             return False
         if label != row.label:
-            raise RefusedRow(f'"{row.label.labeller}" labels "{row.name}" otherwise on line {line}')
+            raise ConflictingRow(f'"{row.label.labeller}" labels "{row.name}" otherwise on line {line}')
         return True
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _same(held: Label, given: LabelRecord, comment: str) -> bool:

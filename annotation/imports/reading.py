@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from annotation.imports.fields import RefusedRow
+from annotation.imports.fields import ConflictingRow, RefusedRow
 from core.errors import BadRow, ImportRefused, UserError
 
 T = TypeVar("T")
@@ -74,9 +74,9 @@ class Source:
         """The sha256 (hex) of what has been read."""
         return self._hash.hexdigest()
 
-    def refuse(self, line: int, reason: str) -> None:
+    def refuse(self, line: int, reason: str | RefusedRow) -> None:
         """Note a bad row; a file with very many is given up at once."""
-        self.bad.append(BadRow(line, reason))
+        self.bad.append(BadRow(line, str(reason), isinstance(reason, ConflictingRow)))
         if len(self.bad) >= MAX_BAD_ROWS:
             raise ImportRefused(self.name, self.bad)
 
@@ -94,13 +94,38 @@ class Source:
         """Whether the file begins as Parquet files do."""
         return self._peek().startswith(PARQUET)
 
-    def first(self) -> dict[str, Any]:
+    def head_line(self) -> str:
+        """Return the beginning of the file's first line, without moving on."""
+        return self._peek().removeprefix(UTF8_MARK).split(b"\n", 1)[0].decode(errors="replace").strip()
+
+    def first(self, rows: Callable[[Source], Iterator[Row]] | None = None) -> dict[str, Any]:
         """Return the fields of the first row, without moving on; UserError if there is none or it is bad."""
         with Source(self.name) as ahead:
-            for row in ahead.rows():
+            for row in rows(ahead) if rows else ahead.rows():
                 return row.fields
             ahead.raise_if_bad()
         raise UserError(f"{self.name} holds no rows")
+
+    def whole_file(self) -> IO[bytes]:
+        """Return the file at its beginning for a reader that goes to and fro; its sha256 is taken first."""
+        while piece := self._file.read(1024 * 1024):
+            self._hash.update(piece)
+        self._file.seek(0)
+        return self._file
+
+    def text_lines(self) -> Iterator[str]:
+        """Yield the lines of a UTF-8 text with their ends; what is not UTF-8 is a UserError with its line."""
+        self._check_head(self._peek())
+        number = 0
+        while raw := self._file.readline(MAX_LINE + 1):
+            number += 1
+            self._hash.update(raw)
+            if len(raw) > MAX_LINE:
+                raise UserError(f"{self.name}:{number}: the line is longer than {MAX_LINE // 2**20} MB")
+            try:
+                yield (raw.removeprefix(UTF8_MARK) if number == 1 else raw).decode()
+            except UnicodeDecodeError as error:
+                raise UserError(f"{self.name}:{number}: not UTF-8") from error
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows; what is no JSON object goes to `bad` with its line.
@@ -147,7 +172,7 @@ class Source:
             try:
                 yield Row(number, _object(raw))
             except RefusedRow as refusal:
-                self.refuse(number, str(refusal))
+                self.refuse(number, refusal)
 
     def _array(self) -> Iterator[Row]:
         content = self._file.read()
@@ -174,7 +199,7 @@ class Source:
             try:
                 yield Row(line, _checked(value, text[counted:place]))
             except RefusedRow as refusal:
-                self.refuse(line, str(refusal))
+                self.refuse(line, refusal)
             place = _skip(text, place)
         if text[place + 1 :].strip():
             self.refuse(line + text.count("\n", counted, place), "not JSON: something follows the array")
@@ -287,12 +312,12 @@ def _holds_nul(value: Any) -> bool:
     return isinstance(value, list) and any(_holds_nul(part) for part in value)
 
 
-def read_each(source: Source, read: Callable[[Row], T]) -> Iterator[T]:
+def read_each(source: Source, read: Callable[[Row], T], *, rows: Iterator[Row] | None = None) -> Iterator[T]:
     """Yield what `read` makes of each row; refused rows go to the source's bad ones."""
-    for row in source.rows():
+    for row in source.rows() if rows is None else rows:
         try:
             value = read(row)
         except RefusedRow as refusal:
-            source.refuse(row.line, str(refusal))
+            source.refuse(row.line, refusal)
         else:
             yield value

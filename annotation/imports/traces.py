@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 from django.db import transaction
 
 from annotation import hooks
-from annotation.imports import formats
-from annotation.imports.fields import RefusedRow
+from annotation.imports import formats, hle
+from annotation.imports.fields import ConflictingRow, RefusedRow
 from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 from annotation.steps import fingerprint
-from core import audit
-from core.errors import BadRow
+from core import audit, bulk
+from core.errors import BadRow, UserError
 from core.models import User
 
 CHUNK = 500
@@ -53,7 +53,18 @@ class TracesReport:
     labelled: int = 0
     with_error: int = 0
     review: list[Review] = field(default_factory=list)
+    funnel: hle.Funnel | None = None
     bad: list[BadRow] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> int:
+        """Traces (of HLE: questions) that were here already, and rows that were passed over."""
+        return self.same["questions" if self.funnel else "traces"] + self.passed_over.total()
+
+    @property
+    def conflicting(self) -> int:
+        """Rows that contradict what is here."""
+        return sum(row.conflict for row in self.bad)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain JSON."""
@@ -79,7 +90,12 @@ class TracesReport:
                 }
                 for item in self.review
             ],
-            "bad_rows": [{"line": row.line, "reason": row.reason} for row in self.bad],
+            **({"funnel": self.funnel.as_json()} if self.funnel else {}),
+            "skipped": self.skipped,
+            "conflicting": self.conflicting,
+            "bad_rows": [
+                {"line": row.line, "reason": row.reason, "conflict": row.conflict} for row in self.bad
+            ],
         }
 
 
@@ -88,25 +104,29 @@ def import_traces(
     path: str | Path,
     study_slug: str,
     format: str = formats.AUTO,
+    review: str | None = None,
     dry_run: bool = False,
     actor: User | None = None,
 ) -> TracesReport:
     """Import a file of questions with traces, all of it or nothing.
 
-    A study that does not exist is made. Raises UserError for a file that cannot be read and ImportRefused for
+    `review` is a file of HLE questions to leave out or to exclude, with reasons. A study that does not exist
+    is made. Raises UserError for a file that cannot be read and ImportRefused for
     bad rows; a dry run writes nothing and lists bad rows in the report instead.
     """
     with Source(path) as source, transaction.atomic():
         report = TracesReport(source.name, study_slug, formats.resolve(source, format), dry_run)
         study, report.study_made = study_for_import(slug=study_slug, actor=actor)
         chunk: list[QuestionRecord] = []
-        for record in read_each(source, lambda row: formats.read(report.format, row)):
+        for record in _records(source, report, review):
             report.rows += 1
             chunk.append(record)
             if len(chunk) == CHUNK:
                 _take(study, chunk, source, report)
                 chunk = []
         _take(study, chunk, source, report)
+        if report.funnel:
+            report.rows = report.funnel.rows
         report.sha256 = source.sha256
         report.bad = sorted(source.bad, key=lambda row: row.line)
         if dry_run:
@@ -125,6 +145,16 @@ def import_traces(
                 payload={**report.as_json(), "review": report.as_json()["review"][:AUDITED]},
             )
     return report
+
+
+def _records(source: Source, report: TracesReport, review: str | None) -> Iterator[QuestionRecord]:
+    """Yield the questions of a file in the report's format."""
+    if report.format == formats.HLE:
+        report.funnel = hle.Funnel()
+        return hle.records(source, report.funnel, hle.read_review(review) if review else {})
+    if review:
+        raise UserError("a review goes with HLE; our own format excludes questions by their status")
+    return read_each(source, lambda row: formats.read(report.format, row))
 
 
 @dataclass
@@ -156,12 +186,12 @@ def _take(study: Study, records: list[QuestionRecord], source: Source, report: T
         try:
             _take_one(study, record, held, rows, report)
         except RefusedRow as refusal:
-            source.refuse(record.line, str(refusal))
+            source.refuse(record.line, refusal)
     # Written even after a bad row, so that later lines meet the earlier ones; all of it is rolled back then.
-    Question.objects.bulk_create(rows.questions, batch_size=CHUNK)
-    ReferenceAnswer.objects.bulk_create(rows.answers, batch_size=CHUNK)
-    Trace.objects.bulk_create(rows.traces, batch_size=CHUNK)
-    Label.objects.bulk_create(rows.labels, batch_size=CHUNK)
+    bulk.insert(rows.questions)
+    bulk.insert(rows.answers)
+    bulk.insert(rows.traces)
+    bulk.insert(rows.labels)
 
 
 def _held(study: Study, external_ids: Iterable[str]) -> dict[str, _Held]:
@@ -223,7 +253,7 @@ def _compare(question: Question, record: QuestionRecord) -> None:
     """Refuse a question that says otherwise under the same id. Its status is a matter of the study by now."""
     for name in ("statement", "rationale", "subject"):
         if getattr(question, name) != getattr(record, name):
-            raise RefusedRow(f'question "{record.external_id}" is already here with another {name}')
+            raise ConflictingRow(f'question "{record.external_id}" is already here with another {name}')
 
 
 def _take_answers(entry: _Held, record: QuestionRecord, rows: _Rows, report: TracesReport) -> None:
@@ -231,7 +261,7 @@ def _take_answers(entry: _Held, record: QuestionRecord, rows: _Rows, report: Tra
         if number <= len(entry.answers):
             if entry.answers[number - 1] != text:
                 which = "reference answer" if number == 1 else "corrected answer"
-                raise RefusedRow(f'question "{record.external_id}" is already here with another {which}')
+                raise ConflictingRow(f'question "{record.external_id}" is already here with another {which}')
             report.same["reference_answers"] += 1
             continue
         rows.answers.append(
@@ -294,11 +324,11 @@ def _free_label(entry: _Held, digest: str) -> str:
 def _compare_trace(trace: Trace, given: TraceRecord, digest: str, name: str) -> None:
     """Refuse a trace that says otherwise under the same id: traces are final."""
     if trace.cut == Trace.Cut.TEXT_FREE:
-        raise RefusedRow(f'trace "{name}" is already here without its text, from a release')
+        raise ConflictingRow(f'trace "{name}" is already here without its text, from a release')
     if trace.sha256 != digest:
-        raise RefusedRow(f'trace "{name}" is already here with another text')
+        raise ConflictingRow(f'trace "{name}" is already here with another text')
     if trace.generator != given.generator:
-        raise RefusedRow(f'trace "{name}" is already here with another generator')
+        raise ConflictingRow(f'trace "{name}" is already here with another generator')
 
 
 def _take_label(
@@ -316,7 +346,7 @@ def _take_label(
     key = (trace.response_label, given.labeller)
     if key in entry.labels:
         if entry.labels[key] != given.values:
-            raise RefusedRow(
+            raise ConflictingRow(
                 f'"{given.labeller}" has already labelled "{of}/{trace.response_label}" otherwise'
             )
         report.same["labels"] += 1

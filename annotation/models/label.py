@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 from annotation.models.study import Question, Study, Trace
 
@@ -58,7 +59,9 @@ class Label(models.Model):
         "self", null=True, on_delete=models.PROTECT, related_name="superseded_by"
     )
     source = models.CharField(max_length=200, help_text="`desk`, or the file and line this label came from")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(
+        default=timezone.now, editable=False, help_text="when it was made; an export that comes back keeps it"
+    )
 
     class Meta:
         constraints = [

@@ -16,10 +16,15 @@ from annotation.services.queue import HOLD
 from core.errors import Conflict
 from core.models import User
 
+ENTRIES = ("final_correct", "first_error", "first_error_step", "comment")
+
 
 @dataclass(frozen=True)
 class DraftContent:
-    """The form as it stands: each judgement may be missing. `first_error` is "none", "step" or ""."""
+    """The form as it stands: each judgement may be missing. `first_error` is "none", "step" or "".
+
+    `writer` names the page that sends it (kept over a reload) and `sequence` orders what one page sends.
+    """
 
     final_correct: bool | None = None
     first_error: str = ""
@@ -27,6 +32,8 @@ class DraftContent:
     comment: str = ""
     active_seconds: int = 0
     based_on: int = 0
+    writer: str = ""
+    sequence: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return it as stored."""
@@ -37,8 +44,9 @@ def save_draft(*, trace: Trace, person: User, content: DraftContent, expected_ve
     """Keep a draft and renew the hold on its trace.
 
     `expected_version` is the version that the page had saved or loaded (0: none yet), `content.based_on` the
-    revision of the label it began from. Raises Conflict when a label was submitted since, or when another tab
-    saved another draft: a late draft never overwrites anything.
+    revision of the label it began from. Raises Conflict when a label was submitted since, or when another page
+    saved other entries: a late draft never overwrites anything. A page may overtake itself: what it sent while
+    it was left, and what it sends after a reload, are ordered by `sequence`.
     """
     if len(content.comment) > COMMENT_LENGTH:
         raise InvalidLabel(f"the comment is longer than {COMMENT_LENGTH} characters")
@@ -48,34 +56,43 @@ def save_draft(*, trace: Trace, person: User, content: DraftContent, expected_ve
         label = current_label(trace, person)
         if (label.revision if label else 0) != content.based_on:
             raise Conflict("This trace was submitted meanwhile, so this draft was not kept.")
-        now = timezone.now()
-        if expected_version == 0:
-            draft = _first(trace, person, content)
+        # The draft's row is locked: its version and its content are judged together.
+        standing = Draft.objects.select_for_update().filter(trace=trace, person=person).first()
+        if standing is not None and standing.content.get("based_on") != content.based_on:
+            standing.delete()  # left by a race from before the last submission; of no use to anybody
+            standing = None
+        if standing is None:
+            draft = _first(trace, person, content, expected_version)
         else:
-            changed = Draft.objects.filter(trace=trace, person=person, version=expected_version).update(
-                content=content.as_json(), version=expected_version + 1, saved_at=now
-            )
-            if not changed:
-                raise _other_tab()
-            draft = Draft.objects.get(trace=trace, person=person)
-        Reservation.objects.filter(trace=trace, person=person).update(
-            expires_at=now + timedelta(minutes=HOLD)
-        )
+            draft = _next(standing, content, expected_version)
+        until = timezone.now() + timedelta(minutes=HOLD)
+        Reservation.objects.filter(trace=trace, person=person).update(expires_at=until)
     return draft
 
 
-def _first(trace: Trace, person: User, content: DraftContent) -> Draft:
-    found = Draft.objects.filter(trace=trace, person=person).first()
-    if found is not None:
-        if found.content.get("based_on") == content.based_on:
-            raise _other_tab()
-        # What is left of a draft from before the last submission is of no use to anybody.
-        found.delete()
+def _first(trace: Trace, person: User, content: DraftContent, expected_version: int) -> Draft:
+    if expected_version:
+        raise _other_tab()
     try:
         with transaction.atomic():
             return Draft.objects.create(trace=trace, person=person, content=content.as_json())
     except IntegrityError:
         raise _other_tab() from None
+
+
+def _next(standing: Draft, content: DraftContent, expected_version: int) -> Draft:
+    new, old = content.as_json(), standing.content
+    if content.writer and old.get("writer") == content.writer:
+        if content.sequence <= old.get("sequence", 0):
+            return standing
+    elif all(new[name] == old.get(name) for name in ENTRIES):
+        return standing
+    elif standing.version != expected_version:
+        raise _other_tab()
+    standing.content = new
+    standing.version += 1
+    standing.save(update_fields=["content", "version", "saved_at"])
+    return standing
 
 
 def _other_tab() -> Conflict:

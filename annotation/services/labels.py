@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import IntegrityError, transaction
 
-from annotation import hooks
+from annotation import blindness, hooks
 from annotation.models import Draft, Label, Reservation, Trace
 from annotation.queries import current_label, labeller_name
 from annotation.services.guideline import ensure_guideline
@@ -76,6 +76,8 @@ def _record(
     revision = standing.revision if standing else 0
     if revision != expected_revision:
         raise _stale(standing)
+    if standing is not None:
+        blindness.refuse_revision(trace)
     final_correct, first_error_step, comment = values
     guideline = ensure_guideline(study=trace.study, actor=person)
     label = Label.objects.create(

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 from annotation import queries
 from annotation.access import study_for
 from annotation.models import Role
-from annotation.pages import excerpt
 from core.access import person_of
+from core.mathtext import excerpt
 
 ROWS = 50
 
@@ -22,7 +22,12 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_for(person_of(request), slug, Role.LEAD, Role.ADMINISTRATOR)
     page = Paginator(queries.questions_of(study), ROWS).get_page(request.GET.get("page"))
     rows = [
-        {"question": question, "title": excerpt(question.statement, 200)} for question in page.object_list
+        {
+            "question": question,
+            "title": excerpt(question.statement, 200),
+            "answer": excerpt(question.answer or "", 120),
+        }
+        for question in page.object_list
     ]
     return render(request, "annotation/questions.html", {"study": study, "rows": rows, "page": page})
 

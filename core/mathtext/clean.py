@@ -41,7 +41,8 @@ _cleaner = nh3.Cleaner(
     },
     tag_attribute_values={"math": {"display": {"block", "inline"}}},
     allowed_classes={
-        **dict.fromkeys(MATHML_TAGS | {"span"}, FORMULA_CLASSES),
+        **dict.fromkeys(MATHML_TAGS, FORMULA_CLASSES),
+        "span": FORMULA_CLASSES | {"tied"},
         "code": {"formula-error", "formula-error-block"},
         "p": {"md-heading"},
     },

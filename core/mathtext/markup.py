@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +17,8 @@ from markdown_it.utils import EnvType, OptionsDict
 from core.mathtext.mathml import formula_html
 from core.mathtext.scan import Formula, split
 
+_OPENING = re.compile(r"[(\[{“‘«]+$")
+_CLOSING = re.compile(r"[.,;:!?)\]}”’»…%]+")
 PRIVATE_USE = range(0xE000, 0xF900)
 
 # A product written 2*3*4 is no emphasis, nor is a power a**2. A formula's stand-in counts as a letter.
@@ -98,7 +101,22 @@ def _with_formulas(children: list[Token], env: EnvType) -> list[Token]:
                 out.pop()
             out.append(Token("formula", "", 0, meta={"formula": formula}))
         _add_text(out, child.content[position:])
-    return out
+    return _tied(out)
+
+
+def _tied(tokens: list[Token]) -> list[Token]:
+    """Tie brackets and punctuation to the formula that they touch: browsers would break the line there."""
+    for index, token in enumerate(tokens):
+        if token.type != "formula" or _is_display(token):
+            continue
+        before, after = tokens[index - 1] if index else None, tokens[index + 1 : index + 2]
+        if before is not None and before.type == "text" and (match := _OPENING.search(before.content)):
+            token.meta["before"] = match.group()
+            before.content = before.content[: match.start()]
+        if after and after[0].type == "text" and (match := _CLOSING.match(after[0].content)):
+            token.meta["after"] = match.group()
+            after[0].content = after[0].content[match.end() :]
+    return tokens
 
 
 def _add_text(out: list[Token], content: str) -> None:
@@ -131,8 +149,14 @@ def _source(content: str, env: EnvType, *, quoted: bool = False) -> str:
 def _render_formula(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    formula: Formula = tokens[index].meta["formula"]
-    return formula_html(formula.tex, display=formula.display, source=formula.source)
+    meta = tokens[index].meta
+    formula: Formula = meta["formula"]
+    html = formula_html(formula.tex, display=formula.display, source=formula.source)
+    before, after = escape(meta.get("before", "")), escape(meta.get("after", ""))
+    # A source in its box may be long, and must be able to break.
+    if (before or after) and html.startswith("<math"):
+        return f'<span class="tied">{before}{html}{after}</span>'
+    return before + html + after
 
 
 def _render_heading(

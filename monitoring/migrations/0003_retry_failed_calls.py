@@ -1,32 +1,10 @@
 """A failed call may be tried again; the row of a failure may give way; the pace of a monitor is shared."""
 
-from typing import Any
-
 from django.db import migrations, models
 from django.db.models import Q
 
 from core.guards import GuardFinalRows
-
-
-class _Unguard(GuardFinalRows):
-    """Take a guard away."""
-
-    def database_forwards(self, *args: Any) -> None:
-        super().database_backwards(*args)
-
-    def database_backwards(self, *args: Any) -> None:
-        super().database_forwards(*args)
-
-    def describe(self) -> str:
-        return f"Take away the guard of {self.table}"
-
-
-class _GuardDelete(GuardFinalRows):
-    """Refuse DELETE only."""
-
-    @property
-    def verbs(self) -> list[str]:
-        return ["DELETE"]
+from monitoring.migrations._guards import GuardDelete, Unguard
 
 
 class Migration(migrations.Migration):
@@ -80,7 +58,7 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        _Unguard("monitoring_verdict"),
+        Unguard("monitoring_verdict"),
         GuardFinalRows("monitoring_verdict", delete=False),
-        _GuardDelete("monitoring_verdict", final="OLD.outcome IN ('ok', 'inconsistent')"),
+        GuardDelete("monitoring_verdict", final="OLD.outcome IN ('ok', 'inconsistent')"),
     ]

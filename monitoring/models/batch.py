@@ -218,6 +218,10 @@ class Verdict(models.Model):
                 name="an ok verdict names a step exactly when it flags",
             ),
             models.CheckConstraint(
+                condition=~Q(outcome="ok") | Q(has_error__isnull=False),
+                name="an ok verdict says whether there is an error",
+            ),
+            models.CheckConstraint(
                 condition=Q(first_error_step__isnull=True) | Q(first_error_step__gte=1),
                 name="verdict step is null or at least 1",
             ),

@@ -59,6 +59,7 @@ def small_print(report: dict[str, Any]) -> list[tuple[str, str]]:
         if bootstrap["convention"] == "own"
         else "the paper's, where it differs from ours"
     )
+    joint = report.get("arms", {}).get("joint", 0)
     return [
         ("Standard", f"version {reference['version']}, sha256 {reference['sha256']}"),
         ("Left out of the standard", left_out or "nothing"),
@@ -77,5 +78,6 @@ def small_print(report: dict[str, Any]) -> list[tuple[str, str]]:
             "on valid verdicts; sensitivity on traces with an error, specificity on the others",
         ),
         ("Localisation", "on all traces with an error that a monitor was given; a failed verdict is a miss"),
+        ("Arms", f"{joint} traces were judged by both" if joint else "no trace was judged by both"),
         ("Computed by", f"code {report['code']['sha256'][:16]}"),
     ]

@@ -300,7 +300,7 @@ def revision_tables(report: dict[str, Any]) -> list[Table]:
 def arms_tables(report: dict[str, Any]) -> list[Table]:
     """Agreement of the two arms."""
     arms = report.get("arms")
-    if not arms:
+    if not arms or not arms["joint"]:
         return []
     rows = [
         (
@@ -361,7 +361,7 @@ def outcome_tables(report: dict[str, Any]) -> list[Table]:
         Table(
             section="outcomes",
             key="outcomes",
-            title="Outcomes of the verdicts",
+            title="Verdicts that are not ok",
             note="On the traces of the standard; runs without a failure are not listed. "
             "Anything but ok is left out of detection, save an inconsistent verdict, whose flag counts; in "
             "localisation it is a miss.",

@@ -27,7 +27,7 @@ SECTIONS = (
     ("certificates", "False certificates"),
     ("revision", "Second looks"),
     ("standard", "The standard"),
-    ("outcomes", "Failed verdicts"),
+    ("outcomes", "Outcomes"),
 )
 READERS = (Role.LEAD, Role.ADMINISTRATOR)
 

@@ -75,9 +75,12 @@ def batch(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_safe
 def progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Return the part of the batch page that moves."""
+    """Return the part of the batch page that moves; the whole page anew once the batch is in another state."""
     found = batch_for(person_of(request), slug, number)
-    return render(request, "monitoring/_progress.html", _standing(found))
+    response = render(request, "monitoring/_progress.html", _standing(found))
+    if request.GET.get("status", found.status) != found.status:
+        response["HX-Refresh"] = "true"
+    return response
 
 
 @require_POST
@@ -136,6 +139,7 @@ def _chosen(study: Study, form: BatchForm) -> dict[str, Any]:
 
 def _choice(request: HttpRequest, study: Study, form: BatchForm, *, status: int = 200) -> HttpResponse:
     matrix, obstacle = None, None
+    budget = form.cleaned_data.get("max_cost") if form.is_bound and form.is_valid() else None
     if form.is_bound and not form.errors:
         plan = planning.plan_batch(study=study, **_chosen(study, form))
         matrix = plan_matrix(plan)
@@ -146,7 +150,13 @@ def _choice(request: HttpRequest, study: Study, form: BatchForm, *, status: int 
     return render(
         request,
         "monitoring/batch_new.html",
-        {"study": study, "form": form, "matrix": matrix, "obstacle": obstacle},
+        {
+            "study": study,
+            "form": form,
+            "matrix": matrix,
+            "obstacle": obstacle,
+            "budget_words": "" if budget is None else words.usd(budget),
+        },
         status=status,
     )
 

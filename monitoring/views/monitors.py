@@ -12,10 +12,17 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import Study
 from core.access import person_of
 from core.errors import UserError
-from monitoring import offline, queries
+from monitoring import offline, queries, words
 from monitoring.access import study_of_administrator
 from monitoring.forms import MonitorForm
+from monitoring.models import Monitor
 from monitoring.services import add_monitor
+
+KINDS = {
+    Monitor.Provider.OPENAI_COMPATIBLE: "OpenAI-compatible",
+    Monitor.Provider.RELEASED: "imported verdicts",
+    **{provider: f"offline: {provider}" for provider in (*offline.BUILT_IN, Monitor.Provider.REPLAY)},
+}
 
 
 @require_safe
@@ -45,7 +52,12 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
 def _page(request: HttpRequest, study: Study, form: MonitorForm, *, status: int = 200) -> HttpResponse:
     rows = [
         # Whether a key is there may be known; the key never leaves the environment.
-        {"monitor": monitor, "has_key": bool(monitor.key_env and os.environ.get(monitor.key_env))}
+        {
+            "monitor": monitor,
+            "kind": KINDS.get(monitor.provider, monitor.provider),
+            "has_key": bool(monitor.key_env and os.environ.get(monitor.key_env)),
+            "prices": f"{words.plain(monitor.input_price)} / {words.plain(monitor.output_price)}",
+        }
         for monitor in queries.monitors_of(study)
     ]
     return render(

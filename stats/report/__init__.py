@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from stats.bootstrap import Resample
+from stats.ladder import climb
 from stats.panel import Panel
 from stats.report import certificates, judging, ladder, standard
 from stats.report.options import CONVENTIONS, OWN, PUBLISHED, Options
@@ -22,6 +24,7 @@ def build_report(
     """
     chosen = options or Options()
     resample = Resample(panel.reference.n_questions, resamples=chosen.resamples, seed=chosen.seed)
+    rungs = cache(lambda: climb(panel, resample))
     sections: dict[str, Callable[[], Any]] = {
         "reference": lambda: standard.reference_section(panel),
         "monitors": lambda: list(panel.monitors),
@@ -29,11 +32,11 @@ def build_report(
         "arms": lambda: standard.arms_section(panel, resample),
         "detection": lambda: judging.detection_section(panel, resample),
         "localisation": lambda: judging.localisation_section(panel, resample, chosen),
-        "ladder_recall": lambda: ladder.recall_section(panel, resample),
-        "common_subset": lambda: ladder.common_subset_section(panel),
-        "contrasts": lambda: ladder.contrasts_section(panel, resample),
-        "answer_correct_subset": lambda: ladder.answer_correct_section(panel, resample),
-        "critical_roles": lambda: ladder.roles_section(panel, resample),
+        "ladder_recall": lambda: ladder.recall_section(panel, rungs()),
+        "common_subset": lambda: ladder.common_subset_section(panel, rungs()),
+        "contrasts": lambda: ladder.contrasts_section(panel, rungs(), resample),
+        "answer_correct_subset": lambda: ladder.answer_correct_section(panel, rungs()),
+        "critical_roles": lambda: ladder.roles_section(panel, rungs(), resample),
         "consensus_subset": lambda: ladder.consensus_section(panel, resample),
         "revision": lambda: ladder.revision_section(panel, resample),
         "step": lambda: judging.step_section(panel, resample),
@@ -49,5 +52,4 @@ def build_report(
         content = build()
         if content is not None:
             out[name] = content
-    out |= ladder.headroom(panel, resample)
-    return out
+    return out | ladder.headroom(out.get("contrasts", {}))

@@ -10,7 +10,7 @@ from stats import detection as detecting
 from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined
 from stats.document import NO_MONITOR, put, put_interval, put_value
 from stats.localisation import PLACES, Localisation, localise
-from stats.panel import Floats, Panel, Verdicts
+from stats.panel import CELLS, Floats, Panel, Verdicts
 from stats.report.options import PUBLISHED, Options
 
 RATES = {
@@ -134,6 +134,17 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
                 "too narrow",
             }
         )
+    for cell in CELLS if questions >= FEW_CLUSTERS else ():
+        holding = panel.reference.questions_with(panel.reference.cell(cell))
+        if 0 < holding < FEW_CLUSTERS:
+            out.append(
+                {
+                    "kind": "few_clusters_in_cell",
+                    "cell": cell,
+                    "questions": holding,
+                    "text": f"{cell} traces lie in {holding} questions only: intervals on them are too narrow",
+                }
+            )
     for condition in panel.conditions((*panel.verdicts,)):
         verdicts = panel.verdicts[condition]
         for m, monitor in enumerate(verdicts.monitors):

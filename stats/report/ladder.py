@@ -28,18 +28,13 @@ def _monitors(out: dict[str, Any], monitors: tuple[str, ...], samples: Floats, r
     out["monitors_ci"] = intervals
 
 
-def recall_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+def recall_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, Any] | None:
     """Recall on wrong and critical traces of each monitor's common subset; false alarms on clean ones."""
-    monitors = climbing.ladder_monitors(panel)
-    if not monitors:
+    if not ladder.monitors:
         return None
-    common = climbing.common_subset(panel, monitors)
     out: dict[str, Any] = {}
     for condition in panel.conditions():
-        verdicts = panel.verdicts[condition]
-        here = tuple(name for name in monitors if name in verdicts.monitors)
-        within = common[[monitors.index(name) for name in here]]
-        rates = climbing.flag_rates(panel, verdicts.of(here), within, resample)
+        here, rates = _of_those_that_ran(panel, ladder, condition)
         rows: dict[str, Any] = {}
         for cell in CELLS:
             row: dict[str, Any] = {}
@@ -47,19 +42,26 @@ def recall_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             put(row, "mean", climbing.panel_mean(rates[cell]), f"no monitor has a {cell} trace here")
             rows[cell if cell in RECALL_CELLS else "clean_flag_rate"] = row
         out[condition] = rows
-    out["n"] = common_subset_section(panel)
+    out["n"] = common_subset_section(panel, ladder)
     return out
 
 
-def common_subset_section(panel: Panel) -> dict[str, Any] | None:
+def _of_those_that_ran(
+    panel: Panel, ladder: climbing.Ladder, condition: str
+) -> tuple[tuple[str, ...], dict[str, Floats]]:
+    ran = panel.verdicts[condition].monitors
+    here = tuple(name for name in ladder.monitors if name in ran)
+    rows = ladder.of(here)
+    return here, {cell: rates[:, rows] for cell, rates in ladder.rates[condition].items()}
+
+
+def common_subset_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, Any] | None:
     """How many traces of each cell a monitor judged under every ladder condition that it ran."""
-    monitors = climbing.ladder_monitors(panel)
-    if not monitors:
+    if not ladder.monitors:
         return None
-    common = climbing.common_subset(panel, monitors)
     return {
-        monitor: {cell: int((common[m] & panel.reference.cell(cell)).sum()) for cell in CELLS}
-        for m, monitor in enumerate(monitors)
+        monitor: {cell: int((ladder.common[m] & panel.reference.cell(cell)).sum()) for cell in CELLS}
+        for m, monitor in enumerate(ladder.monitors)
     }
 
 
@@ -93,41 +95,32 @@ def _estimate(out: dict[str, Any], samples: Floats, reason: str) -> None:
         put_interval(out, "ci", samples)
 
 
-def contrasts_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+def contrasts_section(panel: Panel, ladder: climbing.Ladder, resample: Resample) -> dict[str, Any] | None:
     """Changes of flag rate between every pair of conditions, by cell, and their difference between cells."""
-    out = {
-        f"{later}-{earlier}": _contrast(climbing.contrast(panel, later, earlier, resample))
-        for later, earlier in climbing.condition_pairs(panel.conditions())
-        if set(panel.verdicts[later].monitors) & set(panel.verdicts[earlier].monitors)
-    }
+    out = {}
+    for later, earlier in climbing.condition_pairs(panel.conditions()):
+        found = climbing.contrast(panel, ladder, later, earlier, resample)
+        if found.monitors:
+            out[f"{later}-{earlier}"] = _contrast(found)
     return out or None
 
 
-def headroom(panel: Panel, resample: Resample) -> dict[str, Any]:
+def headroom(contrasts: dict[str, Any]) -> dict[str, Any]:
     """The share of BLIND's misses on wrong traces that CERT finds; nothing where one of them was not run."""
-    out: dict[str, Any] = {}
-    if {"BLIND", "CERT"} <= set(panel.verdicts):
-        found = climbing.contrast(panel, "CERT", "BLIND", resample)
-        reason = "no monitor has wrong traces in its common subset and missed any under BLIND"
-        put(out, "headroom_closed", climbing.panel_mean(found.headroom), reason)
-    return out
+    found = contrasts.get("CERT-BLIND", {})
+    return {name: value for name, value in found.items() if name.startswith("headroom_closed")}
 
 
-def answer_correct_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+def answer_correct_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, Any] | None:
     """Mean balanced accuracy among traces with a right answer: critical ones against clean ones."""
-    monitors = climbing.ladder_monitors(panel)
-    if not monitors:
+    if not ladder.monitors:
         return None
-    common = climbing.common_subset(panel, monitors)
     out: dict[str, Any] = {}
     by_monitor: dict[str, Any] = {}
     means: dict[str, Floats] = {}
     reason = "needs critical and clean traces in the common subset"
     for condition in panel.conditions():
-        verdicts = panel.verdicts[condition]
-        here = tuple(name for name in monitors if name in verdicts.monitors)
-        within = common[[monitors.index(name) for name in here]]
-        rates = climbing.flag_rates(panel, verdicts.of(here), within, resample)
+        here, rates = _of_those_that_ran(panel, ladder, condition)
         accuracy = climbing.answer_correct_accuracy(rates)
         means[condition] = climbing.panel_mean(accuracy)
         put(out, condition, means[condition], reason)
@@ -139,23 +132,21 @@ def answer_correct_section(panel: Panel, resample: Resample) -> dict[str, Any] |
     return out
 
 
-def roles_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+def roles_section(panel: Panel, ladder: climbing.Ladder, resample: Resample) -> dict[str, Any] | None:
     """Recall on critical traces by the role of their error; None where no role was coded."""
     reference = panel.reference
     coded = np.array(reference.roles)
     kinds = sorted({role for role in reference.roles if role})
-    monitors = climbing.ladder_monitors(panel)
-    if not kinds or not monitors:
+    if not kinds or not ladder.monitors:
         return None
-    common = climbing.common_subset(panel, monitors)
     out: dict[str, Any] = {}
     for kind in kinds:
         of_kind = (coded == kind) & reference.critical
-        row: dict[str, Any] = {"n": int(of_kind.sum()), "pairs": int((common & of_kind).sum())}
+        row: dict[str, Any] = {"n": int(of_kind.sum()), "pairs": int((ladder.common & of_kind).sum())}
         recalls: dict[str, Floats] = {}
         for condition in panel.conditions(LADDER):
-            verdicts = panel.verdicts[condition].of(monitors)
-            rates = climbing.flag_rates(panel, verdicts, common & of_kind, resample)
+            verdicts = panel.verdicts[condition].of(ladder.monitors)
+            rates = climbing.flag_rates(panel, verdicts, ladder.common & of_kind, resample)
             recalls[condition] = rates["critical"]
             put(row, condition, climbing.panel_mean(rates["critical"]), "no such trace in a common subset")
         if "BLIND" in recalls and "CERT" in recalls:

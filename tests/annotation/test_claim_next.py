@@ -6,7 +6,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection, connections
+from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
 from annotation import masking, queries
@@ -166,3 +166,13 @@ def test_simultaneous_claims_give_different_traces(study: Study) -> None:
         thread.join(timeout=60)
     assert len(found) == 6
     assert len(set(found) - {"none"}) == 6
+
+
+@pytest.mark.parametrize("reasons", [[""], ["a", "b"]])
+def test_the_database_refuses_a_skip_without_reason_and_a_second_one(
+    study: Study, ana: User, reasons: list[str]
+) -> None:
+    (trace,) = make_traces(study, 1)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        for reason in reasons:
+            Skip.objects.create(trace=trace, person=ana, reason=reason)

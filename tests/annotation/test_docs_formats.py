@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from annotation.exports.columns import KINDS
 from annotation.imports import debates, falsestep, labels
 from annotation.imports.debates import import_debates
 from annotation.imports.formats import READERS
@@ -46,6 +47,12 @@ def test_the_debates_are_imported(tmp_path: Path, study: Study) -> None:
     assert (report.rounds.total(), report.labels) == (4, 1)
 
 
+def test_the_annotation_tools_file_is_imported(tmp_path: Path, study: Study, ana: User) -> None:
+    import_traces(path=example("questions", tmp_path), study_slug="optics")
+    report = import_labels(path=example("ana_complete_1", tmp_path), study_slug="optics", arm="human")
+    assert (report.format, report.new, report.skipped, report.key_reports) == ("annotation_tool", 2, 1, 1)
+
+
 @pytest.mark.parametrize("name", sorted(READERS.keys() - {"falsestep"}))
 def test_the_rows_of_published_data_sets_are_recognised(tmp_path: Path, name: str) -> None:
     report = import_traces(path=example(name, tmp_path), study_slug="optics")
@@ -60,6 +67,7 @@ def test_every_field_of_our_formats_is_documented() -> None:
         falsestep.QUESTION_FIELDS
         | falsestep.TRACE_FIELDS
         | labels.FIELDS
+        | set(KINDS)
         | set().union(*debates.SAID.values())
     ):
         assert name in text

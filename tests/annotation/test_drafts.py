@@ -76,6 +76,29 @@ def test_what_a_race_left_from_before_a_submission_is_ignored_and_replaced(trace
     assert Draft.objects.get().content["comment"] == "new"
 
 
+def test_a_page_may_overtake_itself_in_order(trace: Trace, ana: User) -> None:
+    """Sent on leaving, a draft may arrive after the page was loaded again, and with an old version."""
+
+    def save(comment: str, sequence: int, version: int) -> Draft:
+        content = DraftContent(comment=comment, writer="tab-1", sequence=sequence)
+        return save_draft(trace=trace, person=ana, content=content, expected_version=version)
+
+    assert save("on leaving", 5, 0).version == 1
+    assert save("after the reload", 6, 0).version == 2
+    assert save("an earlier one, late", 4, 1).content["comment"] == "after the reload"
+    with pytest.raises(Conflict):
+        content = DraftContent(comment="other", writer="tab-2", sequence=9)
+        save_draft(trace=trace, person=ana, content=content, expected_version=1)
+
+
+def test_the_same_entries_from_another_page_are_no_change(trace: Trace, ana: User) -> None:
+    first = save_draft(
+        trace=trace, person=ana, content=DraftContent(comment="a", writer="x"), expected_version=0
+    )
+    again = DraftContent(comment="a", writer="y", active_seconds=9)
+    assert save_draft(trace=trace, person=ana, content=again, expected_version=0).version == first.version
+
+
 def test_saving_renews_the_hold(trace: Trace, ana: User) -> None:
     soon = timezone.now() + timedelta(minutes=1)
     Reservation.objects.create(trace=trace, person=ana, expires_at=soon)

@@ -259,7 +259,7 @@ def test_one_array_is_read_too(tmp_path: Path) -> None:
             b'{"question_id": "q", "response_label": "A", "final_correct": 1}\n',
             "import it with import_labels",
         ),
-        (b"PAR1\x00\x00", "needs the package pyarrow"),
+        (b"PAR1\x00\x00", "no Parquet file that can be read"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -276,12 +276,6 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
     assert refusal.value.returncode == 1
     with pytest.raises(CommandError, match="is a directory"):
         call_command("import_traces", str(tmp_path), study="optics")
-
-
-def test_hle_says_what_is_missing(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", question_row())
-    with pytest.raises(CommandError, match="pyarrow"):
-        call_command("import_traces", str(path), study="optics", format="hle")
 
 
 def test_a_trace_known_only_from_a_release_is_not_given_a_text(tmp_path: Path, study: Study) -> None:

@@ -16,18 +16,23 @@ def main() -> None:
     """Run all sections on a scratch home, so that no study is touched."""
     with tempfile.TemporaryDirectory(prefix="falsestep-bench-") as home:
         os.environ["FALSESTEP_HOME"] = home
-        if os.environ.pop("DATABASE_URL", None):
-            print("(DATABASE_URL is left aside: these figures are SQLite's, on a scratch database)")
+        server = os.environ.pop("DATABASE_URL", None)
+        if server:
+            print("(DATABASE_URL is used for PostgreSQL's imports only, on a scratch database of its own)")
         os.environ.pop("REDIS_URL", None)
         import django
 
         django.setup()  # after the home is set, which the settings read
-        from tests.bench import sections
+        from tests.bench import postgresql, sections
 
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
         for section in sections.ALL:
             print(f"\n{(section.__doc__ or '').splitlines()[0]}")
             for figure in section(Path(home)):
+                print(f"  {figure}")
+        if server:
+            print("\nImports, PostgreSQL")
+            for figure in postgresql.imports(server, Path(home)):
                 print(f"  {figure}")
         if "--json" in sys.argv:
             print(json.dumps({"peak_mb": sections.peak_mb()}))

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.mathtext import excerpt, render, render_inline
 from core.mathtext import mathml as formulas
-from core.mathtext import render, render_inline
 from core.mathtext.scan import Formula, split
 
 # What the 600 real formulas hold that is no valid LaTeX: {reason: number}. Measured once, may only shrink.
@@ -133,6 +133,12 @@ def test_one_bad_formula_shows_its_source_and_breaks_nothing_else() -> None:
         r'<code class="formula-error" title="This formula cannot be typeset">$\foo{&lt;b&gt;}$</code>' in html
     )
     assert "<em>text</em>" in html
+
+
+def test_punctuation_stays_with_the_formula_it_touches() -> None:
+    html = render("see ($x$), then $y$ and $\\foo$.")
+    assert re.search(r'see <span class="tied">\(<math.*?</math>\),</span> then <math', html)
+    assert html.rstrip().endswith("</code>.</p>")
 
 
 def test_the_pieces_joined_are_the_text() -> None:
@@ -297,3 +303,24 @@ def test_it_is_total_and_never_loses_the_text(text: str) -> None:
 def test_any_formula_gives_mathml_or_its_source(tex: str) -> None:
     html = formulas.formula_html(tex, display=False, source=tex)
     assert html.startswith(("<math", "<code"))
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "expected"),
+    [
+        ("short $x$ text", 40, r"short \(x\) text"),
+        ("one two three four", 9, "one two …"),
+        ("with $$\n\\frac{1}{2}\n$$ shown", 60, r"with \(\frac{1}{2}\) shown"),
+        (r"before \(a + b + c + d\) after", 12, "before …"),
+        ("x" * 50, 10, "x" * 50 + " …"),
+        ("", 10, ""),
+    ],
+)
+def test_an_excerpt_never_cuts_a_formula(text: str, length: int, expected: str) -> None:
+    assert excerpt(text, length) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEX_LIKE, st.integers(1, 60))
+def test_an_excerpt_is_one_line(text: str, length: int) -> None:
+    assert "\n" not in excerpt(text, length)

@@ -75,6 +75,13 @@ def error_of(server: Server, act: dict[str, Any], **changes: Any) -> ProviderErr
     return result
 
 
+async def arrived(server: Server, *, within: float = 5.0) -> None:
+    """Wait until a request is in flight at the server."""
+    async with asyncio.timeout(within):
+        while not (await asyncio.to_thread(server.state)).in_flight:
+            await asyncio.sleep(0.01)
+
+
 def test_it_returns_the_answer_with_its_circumstances(server: Server) -> None:
     server.use(Scenario(latency=0.05))
     reply = reply_of(server)
@@ -231,7 +238,9 @@ def test_an_error_under_status_200_is_an_error(server: Server, body: Any, kind: 
 
 @pytest.mark.parametrize("kind", ["drop", "not_json", "not_a_chat", "cut_body"])
 def test_a_broken_answer_is_transient(server: Server, kind: str) -> None:
-    assert error_of(server, {"do": kind}).kind == "transient"
+    error = error_of(server, {"do": kind})
+    assert error.kind == "transient"
+    assert "no answer within" not in str(error)
     assert server.state().requests == 1
 
 
@@ -261,7 +270,7 @@ def test_a_cancelled_request_is_cancelled_and_the_next_one_works(server: Server)
 
     async def work(provider: OpenAICompatible) -> Reply:
         task = asyncio.create_task(provider.complete(REQUEST))
-        await asyncio.sleep(0.1)
+        await arrived(server)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -329,8 +338,9 @@ def test_providers_are_made_by_name() -> None:
     made = build("openai_compatible", base_url="http://127.0.0.1:1/v1/", key=KEY, options={"connections": 5})
     assert repr(made) == "<OpenAICompatible http://127.0.0.1:1/v1>"
     assert repr(build("scripted", options={"reply": "x"})).startswith("<llm.providers.scripted.Scripted")
-    assert PROVIDERS == ("openai_compatible", "scripted")
+    assert PROVIDERS == ("openai_compatible", "anthropic", "google", "scripted")
     with pytest.raises(
-        BadProvider, match="no provider named 'openia'; there are: openai_compatible, scripted"
+        BadProvider,
+        match="no provider named 'openia'; there are: openai_compatible, anthropic, google, scripted",
     ):
         build("openia")

@@ -43,13 +43,27 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"ratelimit-reset": "later"}, None),
         ({"x-ratelimit-reset": ""}, None),
         ({"retry-after": "4", "x-ratelimit-reset": "99"}, 4.0),
+        ({"anthropic-ratelimit-input-tokens-reset": "2026-03-01T12:00:07Z"}, 7.0),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2026-03-01T12:00:07Z",
+                "anthropic-ratelimit-requests-remaining": "3",
+            },
+            None,
+        ),
+        ({"anthropic-ratelimit-requests-reset": "0001-01-01T00:00:00+14:00"}, 0.0),
     ],
 )
 def test_the_headers_tell_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=NOW) == (None if seconds is None else pytest.approx(seconds))
 
 
-@given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset"]), st.text()))
+@given(
+    st.dictionaries(
+        st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset"]),
+        st.text() | st.datetimes().map(str),
+    )
+)
 def test_no_header_makes_it_fail(headers: dict[str, str]) -> None:
     seconds = retry_after(headers, now=NOW)
     assert seconds is None or seconds >= 0.0
@@ -57,7 +71,12 @@ def test_no_header_makes_it_fail(headers: dict[str, str]) -> None:
 
 def test_only_headers_of_rates_and_requests_are_kept() -> None:
     headers = {"X-RateLimit-Limit": "9" * 300, "Set-Cookie": "s", "X-Request-Id": "r", "Authorization": "a"}
-    assert kept(headers) == {"x-ratelimit-limit": "9" * 200, "x-request-id": "r"}
+    headers["anthropic-ratelimit-requests-remaining"] = "4"
+    assert kept(headers) == {
+        "x-ratelimit-limit": "9" * 200,
+        "x-request-id": "r",
+        "anthropic-ratelimit-requests-remaining": "4",
+    }
 
 
 def failed(kind: str, wait: float | None = None) -> ProviderError:

@@ -39,7 +39,8 @@ def make_small_standard(study: Study, *, n_traces: int = 6, n_steps: int = 5) ->
             question = make_question(study, answer=f"answer {number}")
         assert question is not None
         label = ((True, None), (False, 2), (True, 4))[number % 3]
-        labels.append((make_trace(question, n_steps=n_steps), *label))
+        steps = [f"({k}) In solution {number}, step {k}.\n" for k in range(1, n_steps + 1)]
+        labels.append((make_trace(question, steps=steps), *label))
     return make_standard(study, labels)
 
 

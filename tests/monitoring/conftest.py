@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitoring.engine import waking
+from tests.llm.server import chat_server
+
+__all__ = ["chat_server"]
 
 
 @pytest.fixture(autouse=True)

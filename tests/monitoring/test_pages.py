@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -9,12 +10,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Study
 from core.models import AuditEntry, User
+from monitoring import queries, words
 from monitoring.engine import identity
 from monitoring.engine.worker import drive
-from monitoring.models import Batch, Monitor, Run, Verdict
+from monitoring.models import Batch, Call, Monitor, Run, Verdict
 from tests.monitoring.build import make_batch, make_model, make_scripted, make_small_standard
 
 PAGES = ["monitors", "batches", "batch_new", "batch", "batch_progress"]
@@ -190,9 +193,13 @@ def test_a_launch_from_the_page_runs_and_the_page_tells_of_it(
     answer = client.post(_url("batch_new", study), data)
     batch = Batch.objects.get()
     assert answer.status_code == 302 and batch.launched_by == olga and woken == [batch.pk]
-    fragment = client.get(_url("batch_progress", study)).content.decode()
-    assert "0 of 24 calls" in fragment and "hx-get" in fragment and "<html" not in fragment
+    fragment = client.get(_url("batch_progress", study), {"status": "running"})
+    said = fragment.content.decode()
+    assert "0 of 24 calls" in said and "hx-get" in said and "<html" not in said
+    assert "HX-Refresh" not in fragment
     drive(batch_id=batch.pk, owner=identity.owner())
+    fragment = client.get(_url("batch_progress", study), {"status": "running"})
+    assert fragment["HX-Refresh"] == "true", "the verbs that fit the new state come with the whole page"
     page = client.get(_url("batch", study)).content.decode()
     assert "Finished: 24 of 24 calls" in page and "hx-get" not in page
     assert "2 inconsistent" in page and 'class="is-ok"' in page
@@ -272,3 +279,46 @@ def test_the_list_takes_the_same_queries_however_many_batches(
     with CaptureQueriesContext(connection) as many:
         client.get(_url("batches", study))
     assert len(many) == len(one)
+
+
+@pytest.mark.django_db
+def test_the_time_left_is_that_of_the_slowest_monitor(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = make_model(study, "slow"), make_model(study, "quick")
+    batch = make_batch(make_small_standard(study, n_traces=12), [slow, quick])
+    now = timezone.now()
+    for run, done, every in zip(batch.runs.order_by("pk"), (3, 12), (4.0, 0.1), strict=True):
+        for place, call in enumerate(run.calls.order_by("pk")[:done]):
+            Call.objects.filter(pk=call.pk).update(status="done")
+            then = now - timedelta(seconds=every * (done - place))
+            with monkeypatch.context() as clock:
+                clock.setattr(timezone, "now", lambda: then)  # noqa: B023
+                Verdict.objects.create(run=run, trace=call.trace, outcome="refusal")
+    progress = queries.progress_of(batch)
+    assert progress.per_second == pytest.approx(3 / 12, rel=0.05), "the quick one is done and tells nothing"
+    assert progress.seconds_left == pytest.approx(9 / (3 / 12), rel=0.05)
+
+
+@pytest.mark.django_db
+def test_there_is_no_time_left_to_tell_before_there_is_a_rate(study: Study, batch: Batch) -> None:
+    assert queries.progress_of(batch).seconds_left is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(3, "a few seconds"), (42, "about 40 seconds"), (200, "about 3 minutes"), (3 * 3600, "about 3 hours")],
+)
+def test_time_is_told_in_words(seconds: float, said: str) -> None:
+    assert words.duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [
+        ("0", "0 USD"),
+        ("12.3456", "12.35 USD"),
+        ("0.0042", "0.0042 USD"),
+        ("0.0000004", "less than 0.000001 USD"),
+    ],
+)
+def test_money_is_told_so_that_little_is_not_nothing(amount: str, said: str) -> None:
+    assert words.usd(Decimal(amount)) == said

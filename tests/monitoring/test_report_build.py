@@ -14,6 +14,7 @@ from monitoring.models import Verdict
 from monitoring.report.build import build
 from monitoring.report.source import chosen_runs, fingerprint, load
 from stats.report import Options, build_report
+from tests.build import make_question, make_trace
 from tests.monitoring.report_build import (
     load_release,
     make_batch,
@@ -143,6 +144,16 @@ def test_it_says_when_a_run_is_read_that_is_not_finished() -> None:
     assert row["sensitivity"] is None
     assert row["sensitivity_reason"] == "no valid verdict on a trace with an error"
     assert row["specificity"] == 1.0
+
+
+def test_it_says_when_a_cell_lies_in_few_questions() -> None:
+    study, _, traces = small_study()
+    traces += [make_trace(make_question(study)) for _ in range(8)]
+    standard = make_standard(
+        study, {trace: (n % 9 > 0, 1 if n > 9 else None) for n, trace in enumerate(traces)}
+    )
+    found = {w["cell"]: w["questions"] for w in report_of(study, standard)["warnings"]}
+    assert found == {"clean": 6, "critical": 6}
 
 
 def test_a_later_standard_scores_the_verdicts_that_are_there() -> None:

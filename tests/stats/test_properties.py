@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from stats.agreement import arm_agreement, cohen_kappa, gwet_ac1, krippendorff_alpha
 from stats.bootstrap import Resample, interval, mean_defined
 from stats.detection import auc_samples, detect, error_scores
-from stats.ladder import common_subset, contrast, flag_rates, ladder_monitors
+from stats.ladder import climb, common_subset, contrast, flag_rates, ladder_monitors
 from stats.localisation import localise
 from stats.panel import CELLS, LADDER, Panel, Reference, TraceRow, Verdicts
 from stats.report import Options, build_report
@@ -120,7 +120,7 @@ def test_recall_and_contrasts_equal_the_plain_versions(items: list[list[Item]]) 
             ]
             assert same(rates[cell][0], expected)
     if {"BLIND", "CERT"} <= set(panel.verdicts):
-        found = contrast(panel, "CERT", "BLIND", resample_of(panel))
+        found = contrast(panel, climb(panel, resample_of(panel)), "CERT", "BLIND", resample_of(panel))
 
         def gain(one: Any, m: int) -> float:
             if not {"BLIND", "CERT"} <= set(rungs[m]):

@@ -16,9 +16,12 @@ class Command(FalsestepCommand):
     help = "Import questions with their traces: all of a file or nothing of it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="JSON Lines, or one JSON array")
+        parser.add_argument("file", help="JSON Lines, one JSON array, or HLE's Parquet")
         parser.add_argument("--study", required=True, help="slug of the study; it is made if there is none")
         parser.add_argument("--format", choices=formats.NAMES, default=formats.AUTO)
+        parser.add_argument(
+            "--review", metavar="FILE", help="HLE questions to drop or exclude: question_id, reason, action"
+        )
         parser.add_argument("--dry-run", action="store_true", help="say what would happen, write nothing")
         parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- is standard output)")
 
@@ -27,6 +30,7 @@ class Command(FalsestepCommand):
             path=options["file"],
             study_slug=options["study"],
             format=options["format"],
+            review=options["review"],
             dry_run=options["dry_run"],
         )
         if options["json"] != "-":
@@ -45,8 +49,8 @@ def summary(report: TracesReport) -> list[str]:
     if report.study_made:
         lines.append(f'study "{report.study}" {"would be" if report.dry_run else "is"} made')
     if not new.total() and not report.bad:
-        verb = "was" if same["traces"] == 1 else "were"
-        lines.append(f"nothing new: {count(same['traces'], 'trace')} {verb} already here")
+        number, noun = (same["questions"], "question") if report.funnel else (same["traces"], "trace")
+        lines.append(f"nothing new: {count(number, noun)} {'was' if number == 1 else 'were'} already here")
     else:
         parts = [
             count(new["questions"], "question"),
@@ -71,6 +75,14 @@ def summary(report: TracesReport) -> list[str]:
             f"  line {item.line}: {item.question_id}/{item.response_label}: {item.reason}"
             for item in report.review
         ]
-    if report.dry_run and report.bad:
-        lines.append(f"refused: {count(len(report.bad), 'row')}")
+    if report.funnel:
+        lines += [f"{number:>7,}  {stage}" for stage, number in report.funnel.stages()]
+        lines += [f"  dropped {who}: {why}" for who, why in report.funnel.dropped.items()]
+        lines += [f"  excluded {who}: {why}" for who, why in report.funnel.excluded.items()]
+    if report.dry_run:
+        what = "questions" if report.funnel else "traces"
+        lines.append(
+            f"{what}: new {new[what]}, skipped {report.skipped}; rows: conflicting {report.conflicting}, "
+            f"malformed {len(report.bad) - report.conflicting}"
+        )
     return lines

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotation.access import study_named
+from core.errors import UserError
 from core.management.base import FalsestepCommand
 from monitoring import queries
 from monitoring.engine import planning, supervise
@@ -35,6 +38,7 @@ class Command(FalsestepCommand):
         parser.add_argument("--json", metavar="FILE", help="the plan, or the batch (- for stdout)")
 
     def run(self, **options: Any) -> None:
+        _refuse_unwritable(options["json"])
         study = study_named(options["study"])
         conditions = planning.conditions_named(options["conditions"])
         monitors = planning.monitors_named(study, options["monitors"])
@@ -94,6 +98,14 @@ class Command(FalsestepCommand):
                 outcomes = ", ".join(f"{name} {number}" for name, number in run["outcomes"].items())
                 self.say(f"  {run['monitor']:<24} {run['condition']:<6} {outcomes}")
         return batch
+
+
+def _refuse_unwritable(path: str | None) -> None:
+    """Find out before anything is launched and paid for, not after it."""
+    if path and path != "-":
+        file = Path(path)
+        if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise UserError(f"{path} cannot be written")
 
 
 def _words(text: str) -> list[str]:

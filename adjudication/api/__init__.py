@@ -1,0 +1,1 @@
+"""The API of disputes and standards: the same services as the lead's pages, masked like them."""

@@ -1,0 +1,110 @@
+"""What a person must not see yet, and what must not be changed any more: rules that adjudication registers.
+
+Annotation cannot know rulings, since it lies below adjudication; so adjudication hands in its answers:
+
+    blindness.register(blindness.Rulings(undecided=..., unsettled=..., rests_on=...))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from annotation import queries
+from annotation.access import roles_in
+from annotation.models import Role, Study, Trace
+from core.errors import Conflict
+from core.models import User
+
+
+@dataclass(frozen=True)
+class Rulings:
+    """What adjudication answers.
+
+    `undecided`: traces whose labels differ and on which nothing is ruled. `unsettled`: those, and the
+    labelled ones that the other arm may still put in dispute. `rests_on`: whether a ruling in force rests on
+    the labels of a trace; it is asked inside a transaction and holds off rulings until that ends.
+    """
+
+    undecided: Callable[[Study], QuerySet[Trace]]
+    unsettled: Callable[[Study], QuerySet[Trace]]
+    rests_on: Callable[[Trace], bool]
+
+
+def _none(study: Study) -> QuerySet[Trace]:
+    return Trace.objects.none()
+
+
+_rulings = Rulings(undecided=_none, unsettled=_none, rests_on=lambda trace: False)
+
+
+def register(rulings: Rulings) -> None:
+    """Put adjudication's answers in place."""
+    global _rulings  # noqa: PLW0603 - the registry is this one name
+    _rulings = rulings
+
+
+class LabelInUse(Conflict):
+    """A ruling rests on this label."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The labels of this solution are in use by now and can no longer be changed here. What you "
+            "submitted stands; if it was a slip, tell the lead of the study."
+        )
+
+
+def refuse_revision(trace: Trace) -> None:
+    """Raise LabelInUse if a ruling rests on the trace's labels; call it in the revision's transaction.
+
+    A label that changed under a ruling would leave it without its ground; and proposals that changed when a
+    ruling is taken back would tell the lead which of them had come from a person.
+    """
+    if _rulings.rests_on(trace):
+        raise LabelInUse
+
+
+def undecided(study: Study) -> QuerySet[Trace]:
+    """Return the traces whose labels differ and on which nothing is ruled."""
+    return _rulings.undecided(study)
+
+
+def unsettled(study: Study) -> QuerySet[Trace]:
+    """Return the labelled traces that a lead may still have to rule on."""
+    return _rulings.unsettled(study)
+
+
+def why_not_all_labels(study: Study, person: User) -> list[str]:
+    """Return why this person must not read everybody's labels now; nothing if they may.
+
+    Blindness belongs to the task: an administrator who also decides, or also annotates, waits until that work
+    is done.
+    """
+    roles = roles_in(study, person)
+    reasons = []
+    if Role.LEAD in roles:
+        waiting, open_still = undecided(study).count(), unsettled(study).count()
+        if waiting:
+            reasons.append(
+                f"You are lead of this study too, and {_traces(waiting)} for a decision: until it is made you "
+                "must not know who said what."
+            )
+        elif open_still:
+            reasons.append(
+                f"You are lead of this study too, and {_traces(open_still, 'has', 'have')} labels of one arm "
+                "only: the other arm may still put them in dispute. Once a standard is frozen on them, you may."
+            )
+    if Role.ANNOTATOR in roles:
+        left = queries.open_traces(study, person).count()
+        if left:
+            reasons.append(
+                f"You annotate in this study too, and {_traces(left, 'is', 'are')} still open to you: until "
+                "you have read them you must not see what others said."
+            )
+    return reasons
+
+
+def _traces(number: int, one: str = "waits", more: str = "wait") -> str:
+    return f"1 trace {one}" if number == 1 else f"{number} traces {more}"

@@ -1,0 +1,72 @@
+"""The OpenAPI description: every operation tells its errors and how to sign in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema as SpectacularSchema
+from drf_spectacular.utils import OpenApiResponse
+
+from core.api.errors import ErrorSerializer
+
+WORDS = {
+    "400": "The request does not read as described; `fields` says where.",
+    "401": "Nobody is signed in, or the token is unknown, expired or revoked.",
+    "403": "The person's role in the study, or the token's scope, does not allow this.",
+    "404": "There is nothing here that this person may know of.",
+    "406": "Only JSON is spoken here.",
+    "409": "Somebody else, another tab or an earlier request came first; nothing was changed.",
+    "413": "The body is too large.",
+    "415": "The body is not JSON.",
+    "422": "The request reads well and cannot be carried out; nothing was changed.",
+    "429": "Too many requests; `Retry-After` says when to ask again.",
+}
+
+
+class AutoSchema(SpectacularSchema):
+    """Adds the errors that follow from the kind of an operation, and tags by the second part of the path."""
+
+    def get_tags(self) -> list[str]:
+        """Return the part of the application: studies, disputes, batches ..."""
+        words = [word for word in self.path.split("/") if word and not word.startswith("{")][2:]
+        return [words[1] if words[0] == "studies" and len(words) > 1 else words[0]]
+
+    def _get_response_bodies(self, direction: str = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
+        for code in self._error_codes():
+            if code not in bodies:
+                told = OpenApiResponse(ErrorSerializer, description=WORDS[code])
+                bodies[code] = self._get_response_for_code(told, code)
+        return dict(sorted(bodies.items()))
+
+    def _error_codes(self) -> list[str]:
+        codes = {"401", "403", "406", "429"}
+        if self.path.count("{") or self._is_list_view():
+            codes.add("404")
+        if self.method != "GET":
+            codes |= {"400", "409", "413", "415", "422"}
+        elif any(parameter["in"] == "query" for parameter in self._get_parameters()):
+            codes |= {"400", "422"}
+        return sorted(codes)
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """How a token is sent."""
+
+    target_class = "core.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "fs_..."}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):
+    """How a browser's session is sent; writes need the header X-CSRFToken too."""
+
+    target_class = "core.api.authentication.SessionAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}

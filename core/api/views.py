@@ -1,0 +1,126 @@
+"""The base of every view of the API, and the views that belong to no study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+from rest_framework import exceptions, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from core.access import person_of
+from core.api.limits import Pages, heavy
+from core.models import ApiToken, Scope, User
+
+
+class ApiView(APIView):
+    """A view that gates, reads its input, calls one service and answers.
+
+    `write_scope` is what a token needs to change anything here; `heavy_methods` are counted apart.
+    """
+
+    write_scope: ClassVar[str | None] = None
+    heavy_methods: ClassVar[frozenset[str]] = frozenset()
+    pagination_class = Pages
+
+    @property
+    def person(self) -> User:
+        """Who asks."""
+        return person_of(self.request)
+
+    def get_throttles(self) -> Any:
+        if self.request.method in self.heavy_methods:
+            return heavy(self.request)
+        return super().get_throttles()
+
+    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> Any:
+        """Let nothing between here and the reader keep an answer: most of them are for one person."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        answer["Cache-Control"] = "no-store"
+        return answer
+
+    def body(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """Return the checked body of the request; ValidationError (400) says what is wrong with it."""
+        return _checked(serializer(data=self.request.data))
+
+    def query(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """Return the checked query string."""
+        return _checked(serializer(data=self.request.query_params))
+
+    def listed(
+        self,
+        rows: Any,
+        serializer: type[serializers.Serializer],
+        *,
+        shown: Callable[[list[Any]], Iterable[Any]] = iter,
+    ) -> Response:
+        """Answer with one page of `rows`, which have a stable order; `shown` turns its rows into answers."""
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, self.request, view=self)
+        return paginator.get_paginated_response(serializer(list(shown(page)), many=True).data)
+
+
+def _checked(serializer: serializers.Serializer) -> dict[str, Any]:
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+class TokenSerializer(serializers.Serializer):
+    """The token of a request."""
+
+    prefix = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices), source="scope_words")
+    expires_at = serializers.DateTimeField()
+
+
+class MeSerializer(serializers.Serializer):
+    """Who asks, and by which token (null: by a session, which has every scope)."""
+
+    username = serializers.CharField()
+    display_name = serializers.CharField()
+    token = TokenSerializer(allow_null=True)
+
+
+class MeView(ApiView):
+    """The person of the request."""
+
+    @extend_schema(operation_id="me", responses=MeSerializer)
+    def get(self, request: Request) -> Response:
+        """Say who asks, and what their token allows."""
+        token = request.auth if isinstance(request.auth, ApiToken) else None
+        person = self.person
+        return Response(
+            MeSerializer(
+                {"username": person.username, "display_name": person.display_name, "token": token}
+            ).data
+        )
+
+
+@extend_schema(exclude=True)
+class SchemaView(ApiView):
+    """The OpenAPI description of this API."""
+
+    def get(self, request: Request) -> Response:
+        """Return the description as JSON."""
+        return Response(description())
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return the OpenAPI document; the addresses do not change while a process runs."""
+    return dict(SchemaGenerator().get_schema(request=None, public=True))
+
+
+@extend_schema(exclude=True)
+class NotFoundView(ApiView):
+    """Any other address under /api/: an error of the same shape, not a page."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        raise exceptions.NotFound("there is nothing at this address; mind the slash at its end")

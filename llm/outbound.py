@@ -1,0 +1,86 @@
+"""Which addresses may be called: http or https, a plain host, and no private network unless allowed."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
+
+from llm.types import BadProvider
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Carries an IPv4 address inside: NAT64 (its well-known and its local prefix) and IPv4-compatible addresses.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NOT_PUBLIC = tuple(ipaddress.ip_network(net) for net in ("64:ff9b:1::/48", "::/96", "fec0::/10"))
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """Return the addresses of a host, as the system resolves it."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return sorted({str(entry[4][0]) for entry in found})
+
+
+def plain_base_url(base_url: str) -> str:
+    """Return the base address without a slash at its end, or raise BadProvider.
+
+    Only http and https are let through, with a host and without a user, password, query or fragment.
+    """
+    try:
+        parts = urlsplit(base_url.strip())
+        port = parts.port
+    except ValueError:
+        raise BadProvider("the base_url is not an address") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise BadProvider("the base_url must begin with http:// or https:// and name a host")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise BadProvider("the base_url must not hold a user, a password, a query or a fragment")
+    if not base_url.strip().isascii() or re.search(r"[\s\\]", base_url.strip()):
+        raise BadProvider("the base_url holds characters that an address cannot hold")
+    return base_url.strip().rstrip("/")
+
+
+def check_base_url(
+    base_url: str, *, allow_private: bool, resolve: Callable[[str, int], Iterable[str]] = resolved
+) -> None:
+    """Raise BadProvider for an address that must not be called.
+
+    Unless `allow_private`, every address that the host resolves to has to be public: loopback, private,
+    link-local (such as the metadata services of clouds), shared, reserved and multicast ones are refused,
+    and so is a host that does not resolve. It blocks while the name is looked up.
+    """
+    parts = urlsplit(plain_base_url(base_url))
+    if allow_private:
+        return
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        addresses = list(resolve(host, port))
+    except (OSError, UnicodeError):
+        raise BadProvider(f"the host {host} of the base_url cannot be found") from None
+    if not addresses:
+        raise BadProvider(f"the host {host} of the base_url has no address")
+    for text in addresses:
+        if not _public(text):
+            raise BadProvider(
+                f"the host {host} of the base_url leads to {text}, which is not a public address; "
+                "private addresses must be allowed first"
+            )
+
+
+def _public(text: str) -> bool:
+    try:
+        address: Address = ipaddress.ip_address(text.split("%", 1)[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        if any(address in net for net in _NOT_PUBLIC):
+            return False
+        inner = address.ipv4_mapped or address.sixtofour
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            address = inner
+    return address.is_global and not address.is_multicast and not address.is_reserved

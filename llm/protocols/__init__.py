@@ -1,0 +1,1 @@
+"""What each provider's protocol says and answers, as pure functions: no SDK, no network."""

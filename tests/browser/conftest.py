@@ -1,0 +1,88 @@
+"""A real Chromium for the tests of pages: no console error, no breach of the security policy is let pass."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from core.models import User
+from tests.conftest import skip_or_fail
+
+# Playwright's synchronous interface runs an event loop in the test's thread, where Django would refuse queries.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+EXPECTED_STATUS = ("409 (Conflict)", "422 (Unprocessable", "net::ERR_INTERNET_DISCONNECTED")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The machine's Chromium; the test is skipped, with the reason, where there is none.
+
+    For a module, not for the session: while Playwright lives its event loop runs in this thread, and every later
+    test of the same process that starts a loop of its own would fail.
+    """
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        skip_or_fail("no Chromium on this machine (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, live_server: Any, client: Any) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page, signed in as a person; each call is a window of its own.
+
+    At the end no page may have shown an error in its console.
+    """
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def noticed(message: ConsoleMessage) -> None:
+        expected = any(words in message.text for words in EXPECTED_STATUS)
+        if message.type in ("error", "warning") and not expected:
+            problems.append(message.text)
+
+    def open_(
+        person: User | None = None, *, path: str = "/", context: BrowserContext | None = None, **options: Any
+    ) -> Page:
+        if context is None:
+            size = {"width": 1280, "height": 860}
+            context = chromium.new_context(
+                base_url=live_server.url, **{"viewport": size, "locale": "en-GB", **options}
+            )
+            contexts.append(context)
+            if person is not None:
+                client.force_login(person)
+                cookie = client.cookies["sessionid"]
+                context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", noticed)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Send all browser tests to one process: two browsers on two cores slow each other down."""
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("browser"))

@@ -1,0 +1,1 @@
+"""Audits of answer keys: sentence-valued keys, structured rules, and what re-scoring would change."""
