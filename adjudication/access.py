@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from adjudication import queries, sources
-from adjudication.models import Dispute, ReferenceStandard
+from adjudication.models import Dispute, ReferenceStandard, StandardLabel
 from annotation.access import roles_in, study_for
 from annotation.models import Role, Study
 from core.models import User
@@ -65,3 +65,15 @@ def decided_dispute_for(person: User, slug: str, token: str) -> Dispute:
     if Role.LEAD in roles_in(study, person) and sources.guess_of(decision, person) is None:
         raise PermissionDenied("the sources are shown once you have guessed, on the page of the dispute")
     return dispute
+
+
+def critical_label_for(
+    person: User, slug: str, version: int, token: str
+) -> tuple[ReferenceStandard, StandardLabel]:
+    """Return a standard and the label of one of its critical traces to those who may read the standard."""
+    standard = standard_for(person, slug, version)
+    label = queries.critical_labels(standard).filter(trace__token=token).first()
+    if label is None:
+        raise Http404("no such critical trace")
+    label.trace.study = standard.study
+    return standard, label

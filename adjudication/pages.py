@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from adjudication import queries, sources
 from adjudication.arguments import Argument
 from adjudication.masking import Proposal, fingerprint
-from adjudication.models import Decision, Dispute, Guess, ReferenceStandard
+from adjudication.models import CriticalRole, Decision, Dispute, Guess, ReferenceStandard, StandardLabel
 from adjudication.services.diffs import diff_standards, in_words
 from adjudication.sources import Source
 from annotation.models import DebateRound, ReferenceAnswer, Trace
@@ -109,6 +109,45 @@ def page_of(dispute: Dispute, *, person: User) -> DisputePage:
         sources=sources.sources_of(decision) if decision and guess else [],
         has_debate=guess is not None and bool(sources.debate_on(trace)),
         seen_before=decision is None and sources.shown_to(dispute, person),
+    )
+
+
+@dataclass(frozen=True)
+class RolePage:
+    """Everything on the page of one critical trace whose role is coded."""
+
+    label: StandardLabel
+    letter: str
+    statement: SafeString
+    reference_html: SafeString
+    preamble: SafeString
+    steps: Sequence[tuple[int, SafeString, bool]]
+    role: CriticalRole | None
+
+    @property
+    def revision(self) -> int:
+        return self.role.revision if self.role else 0
+
+
+def role_page_of(label: StandardLabel, *, person: User) -> RolePage:
+    """Gather the page of a critical trace: (number, text, whether it is the first false one) of each step."""
+    trace, question = label.trace, label.trace.question
+    reference = label.reference_answer
+    low, high = (
+        label.first_error_step_min or label.first_error_step or 0,
+        label.first_error_step_max or label.first_error_step or 0,
+    )
+    return RolePage(
+        label=label,
+        letter=queries.letters_for([trace.pk], study=trace.study, person=person)[trace.pk],
+        statement=_safe(render(question.statement)),
+        reference_html=_safe(render_inline(reference.text) if reference else ""),
+        preamble=_safe(render(trace.preamble) if trace.preamble.strip() else ""),
+        steps=[
+            (number, _safe(render(_without_marker(text, number, trace.cut))), low <= number <= high)
+            for number, text in trace.numbered_steps()
+        ],
+        role=queries.role_of(trace),
     )
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from adjudication.views import debates, disputes, rules, standards
+from adjudication.views import debates, disputes, roles, rules, standards
 
 urlpatterns = [
     path("studies/<slug:slug>/disputes/", disputes.disputes, name="disputes"),
@@ -28,5 +28,15 @@ urlpatterns = [
         "studies/<slug:slug>/standards/<int:version>/diff/<int:other>/",
         standards.difference,
         name="standard_difference",
+    ),
+    path("studies/<slug:slug>/standards/<int:version>/roles/", roles.roles, name="critical_roles"),
+    path("studies/<slug:slug>/standards/<int:version>/roles/<slug:token>/", roles.role, name="critical_role"),
+    path(
+        "studies/<slug:slug>/standards/<int:version>/roles/<slug:token>/code/", roles.code, name="code_role"
+    ),
+    path(
+        "studies/<slug:slug>/standards/<int:version>/roles/<slug:token>/take-back/",
+        roles.take_back,
+        name="take_back_role",
     ),
 ]

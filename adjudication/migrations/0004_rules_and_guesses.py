@@ -149,9 +149,9 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 choices=[
-                    ("repaired_or_exploratory", "Repaired"),
-                    ("supplementary_claim", "Supplementary"),
-                    ("robust_numerical_or_algebraic", "Robust"),
+                    ("repaired_or_exploratory", "Repaired or exploratory"),
+                    ("supplementary_claim", "Supplementary claim"),
+                    ("robust_numerical_or_algebraic", "Robust numerical or algebraic"),
                     ("substantive", "Substantive"),
                 ],
                 max_length=40,

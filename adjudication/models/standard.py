@@ -116,10 +116,10 @@ class CriticalRole(models.Model):
     """
 
     class Kind(models.TextChoices):
-        REPAIRED = "repaired_or_exploratory"
-        SUPPLEMENTARY = "supplementary_claim"
-        ROBUST = "robust_numerical_or_algebraic"
-        SUBSTANTIVE = "substantive"
+        REPAIRED = "repaired_or_exploratory", "Repaired or exploratory"
+        SUPPLEMENTARY = "supplementary_claim", "Supplementary claim"
+        ROBUST = "robust_numerical_or_algebraic", "Robust numerical or algebraic"
+        SUBSTANTIVE = "substantive", "Substantive"
 
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="critical_roles")
     kind = models.CharField(max_length=40, choices=Kind, blank=True)

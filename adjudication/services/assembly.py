@@ -137,8 +137,8 @@ def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) ->
         names = tuple(f"{draft.row.question_id}/{draft.row.response_label}" for draft in drafts[:20])
         return Precondition(name, len(drafts), blocks, text, names)
 
-    def of(provenance: str) -> list[Draft]:
-        return [draft for draft in drafts if draft.row.provenance == provenance]
+    def of(*provenances: str) -> list[Draft]:
+        return [draft for draft in drafts if draft.row.provenance in provenances]
 
     conditions = [
         found("open disputes", of(Provenance.OPEN_DISPUTE), "wait for a decision of the lead", blocks=True),
@@ -149,8 +149,12 @@ def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) ->
             blocks=True,
         ),
         found("unlabelled traces", of(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"),
-        found("human arm only", of(Provenance.HUMAN_ONLY), "have no label of the debate"),
-        found("debate arm only", of(Provenance.DEBATE_ONLY), "have no label of a person"),
+        # One word for both: the lead who reads this must not learn which arm is lacking.
+        found(
+            "one arm only",
+            of(Provenance.HUMAN_ONLY, Provenance.DEBATE_ONLY),
+            "have labels of one arm only, which agree",
+        ),
         found("excluded", of(Provenance.QUESTION_EXCLUDED), "will be excluded with their questions"),
         found(
             "second look",

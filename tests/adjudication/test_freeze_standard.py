@@ -131,8 +131,7 @@ def test_the_preconditions_count_what_a_freeze_would_find(study: Study, adam: Us
         "open disputes": (1, True),
         "steps past the end": (1, True),
         "unlabelled traces": (1, False),
-        "human arm only": (1, False),
-        "debate arm only": (1, False),
+        "one arm only": (2, False),
         "excluded": (1, False),
         "second look": (1, False),
     }
