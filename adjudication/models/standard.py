@@ -21,6 +21,9 @@ class ReferenceStandard(models.Model):
     frozen_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    imported = models.BooleanField(
+        default=False, help_text="whether a release brought it: its labels then stand by the release's word"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

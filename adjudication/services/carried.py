@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from adjudication import queries
-from adjudication.models import StandardLabel
+from adjudication.models import ReferenceStandard, StandardLabel
 from adjudication.services.hashing import StandardRow
 from annotation.models import Question, Study
 
@@ -38,7 +40,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Carried:
-    """A label of the newest standard that did not come from labels and decisions of the study.
+    """A label of a standard that did not come from labels and decisions of the study.
 
     `question_was_in`: whether some trace of its question was not excluded in that standard.
     """
@@ -77,17 +79,31 @@ class Carried:
 
 
 def carried_labels(study: Study, *, question: Question | None = None) -> dict[int, Carried]:
-    """Return what the newest standard may carry on, by trace id (of one question, if named)."""
+    """Return what may be carried on, by trace id (of one question, if named).
+
+    First the labels of the newest standard that came by a patch or a release's own word; then, for the other
+    traces, the labels of the newest standard that a release brought, whatever their words.
+    """
     newest = queries.latest_standard(study)
     if newest is None:
         return {}
-    labels = newest.labels.exclude(provenance__in=Provenance.FROM_ROWS).select_related("trace")
-    scope = newest.labels.exclude(status=StandardLabel.Status.EXCLUDED)
+    carried = _carried(newest, newest.labels.exclude(provenance__in=Provenance.FROM_ROWS), question)
+    brought = queries.standards_of(study).filter(imported=True).first()
+    if brought is not None:
+        carried = {**_carried(brought, brought.labels.all(), question), **carried}
+    return carried
+
+
+def _carried(
+    standard: ReferenceStandard, labels: QuerySet[StandardLabel], question: Question | None
+) -> dict[int, Carried]:
+    labels = labels.select_related("trace").defer("trace__steps", "trace__preamble")
+    scope = standard.labels.exclude(status=StandardLabel.Status.EXCLUDED)
     if question is not None:
         labels, scope = labels.filter(trace__question=question), scope.filter(trace__question=question)
-    carried = list(labels)
-    were_in = set(scope.values_list("trace__question_id", flat=True).distinct()) if carried else set()
+    found = list(labels)
+    were_in = set(scope.values_list("trace__question_id", flat=True).distinct()) if found else set()
     return {
-        label.trace_id: Carried(label, newest.created_at, label.trace.question_id in were_in)
-        for label in carried
+        label.trace_id: Carried(label, standard.created_at, label.trace.question_id in were_in)
+        for label in found
     }

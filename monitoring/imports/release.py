@@ -262,6 +262,7 @@ class _Import:
             parent=None,
             reason=f"from {self.source}, {STANDARD_FILE} (sha256 {self.folder.files[STANDARD_FILE].sha256})",
             actor=self.actor,
+            imported=True,
         )
         self.report.standard, self.report.standard_new = frozen.standard.version, frozen.created
         self.report.standard_sha256 = frozen.standard.sha256
