@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation import blindness
+from annotation import blindness, hooks
 from annotation.models import CheckItem, Draft, Label, Reservation, Trace
 from annotation.queries import current_label, labeller_name
 from annotation.services.guideline import ensure_guideline
@@ -97,6 +97,8 @@ def _record(
         supersedes=standing,
         source="desk",
     )
+    # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
+    hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
         scope=trace.study.slug,
         actor=person,
