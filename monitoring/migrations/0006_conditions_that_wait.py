@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("monitoring", "0004_ok_verdicts_say_something"),
+        ("monitoring", "0005_native_providers"),
     ]
 
     operations = [
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             name="provider",
             field=models.CharField(
                 choices=[
-                    ("openai_compatible", "Openai Compatible"),
+                    ("openai_compatible", "OpenAI-compatible"),
                     ("anthropic", "Anthropic"),
                     ("google", "Google"),
                     ("scripted", "Scripted"),
