@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import annotate, arm, exports, home, overview, queue, training
+from annotation.views import annotate, arm, exports, home, overview, pilot, queue, training
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("studies/<slug:slug>/coverage/", arm.coverage, name="coverage"),
     path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
     path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
+    path("studies/<slug:slug>/pilot/", pilot.pilot_page, name="pilot"),
     path("studies/<slug:slug>/training/", training.training_page, name="training"),
     path("studies/<slug:slug>/training/gate/", training.gate, name="gate"),
     path("studies/<slug:slug>/training/gate/<slug:token>/", training.gate_item, name="gate_item"),

@@ -1,18 +1,22 @@
 """Models of studies and of the labels put on their traces."""
 
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
+from annotation.models.pilot import Coherence, ErrorType, PilotJudgement
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
 from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
 
 __all__ = [
     "CheckItem",
+    "Coherence",
     "Draft",
+    "ErrorType",
     "GateAnswer",
     "GateResult",
     "GuidelineVersion",
     "KeyReport",
     "Label",
     "Membership",
+    "PilotJudgement",
     "Question",
     "ReferenceAnswer",
     "Reservation",
