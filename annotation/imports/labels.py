@@ -31,6 +31,7 @@ from annotation.imports.reading import Source, read_each
 from annotation.imports.records import MAX_LABELLER, LabelRecord
 from annotation.imports.tables import rows_of
 from annotation.models import GuidelineVersion, KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline, first_guideline
 from core import audit, bulk
 from core.errors import BadRow, UserError
@@ -151,6 +152,8 @@ def import_labels(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new:
+            tally.refresh(study)
         if report.new or report.revised or report.key_reports:
             audit.record(
                 scope=study.slug,

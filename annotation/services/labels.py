@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from annotation import blindness
 from annotation.models import Draft, Label, Reservation, Trace
 from annotation.queries import current_label, labeller_name
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
 from core import audit
 from core.errors import Conflict, UserError
@@ -41,6 +42,7 @@ def submit_label(
     values = (final_correct, first_error_step, comment)
     try:
         with transaction.atomic():
+            tally.hold(trace.study_id)
             label = _record(trace, person, values, expected_revision, active_seconds)
             _finish(trace, person)
             return label
@@ -94,6 +96,8 @@ def _record(
         supersedes=standing,
         source="desk",
     )
+    if standing is None:
+        tally.label_added(trace=trace, labeller=label.labeller)
     audit.record(
         scope=trace.study.slug,
         actor=person,
