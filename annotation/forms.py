@@ -10,6 +10,8 @@ from annotation.models import Coherence, ErrorType, Study
 from annotation.pilot import NO_PILOT, PilotValues
 from annotation.services.drafts import DraftContent
 from annotation.services.labels import COMMENT_LENGTH
+from annotation.services.queue import HIGHEST
+from annotation.services.sharing import MOST_LABELS
 
 RIGHT, WRONG = "right", "wrong"
 NONE, STEP = "none", "step"
@@ -119,3 +121,26 @@ class DraftForm(LabelForm):
             writer=data["writer"],
             sequence=data["sequence"] or 0,
         )
+
+
+class QueueForm(forms.Form):
+    """The rules of a study's queue."""
+
+    overlap = forms.IntegerField(min_value=1, max_value=MOST_LABELS)
+    coverage = forms.ChoiceField(choices=Study.Coverage.choices)
+    share = forms.IntegerField(min_value=1, max_value=100)
+    sharing = forms.ChoiceField(choices=Study.Sharing.choices)
+    show_reference_answer = forms.BooleanField(required=False)
+
+
+class PriorityForm(forms.Form):
+    """Questions, one a line or with commas, and how early their traces are handed out."""
+
+    questions = forms.CharField(
+        max_length=100_000, error_messages={"required": "Name the questions, one a line."}
+    )
+    priority = forms.IntegerField(min_value=0, max_value=HIGHEST)
+
+    def clean_questions(self) -> list[str]:
+        names = self.cleaned_data["questions"].replace(",", "\n").split("\n")
+        return [name.strip() for name in names if name.strip()]

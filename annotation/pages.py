@@ -52,6 +52,7 @@ class AnnotatePage:
     draft: Draft | None
     entered: Entered
     progress: queries.Progress
+    last_guideline: int | None = None
     errors: list[str] = field(default_factory=list)
     conflict: str = ""
 
@@ -75,6 +76,11 @@ class AnnotatePage:
     def draft_version(self) -> int:
         """The version of the draft that the page shows, 0 before the first."""
         return self.draft.version if self.draft else 0
+
+    @property
+    def guideline_is_new(self) -> bool:
+        """Whether the guideline has changed since the person last submitted in this study."""
+        return self.last_guideline is not None and self.last_guideline < self.guideline_version
 
     @property
     def is_long(self) -> bool:
@@ -134,6 +140,7 @@ def annotate_page(
         draft=draft,
         entered=entered or _entered(draft, label, pilot=study.kind == Study.Kind.PILOT),
         progress=queries.progress(study, person),
+        last_guideline=queries.last_guideline_of(study, person),
         errors=errors or [],
         conflict=conflict,
     )

@@ -41,6 +41,7 @@ from annotation.models import (
     Trace,
 )
 from annotation.pilot import NO_PILOT, PilotValues
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline, first_guideline
 from core import audit, bulk
 from core.errors import BadRow, UserError
@@ -161,6 +162,8 @@ def import_labels(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new:
+            tally.refresh(study)
         if report.new or report.revised or report.key_reports:
             audit.record(
                 scope=study.slug,

@@ -16,6 +16,7 @@ from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from annotation.services import tally
 from annotation.steps import fingerprint
 from core import audit, bulk
 from core.errors import BadRow, UserError
@@ -135,6 +136,7 @@ def import_traces(
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
         if report.new.total():
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,

@@ -2,10 +2,12 @@
 
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.pilot import Coherence, ErrorType, PilotJudgement
+from annotation.models.queue import Assignment, Pause, PersonProgress, StudyProgress, TraceProgress
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
 from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
 
 __all__ = [
+    "Assignment",
     "CheckItem",
     "Coherence",
     "Draft",
@@ -16,6 +18,8 @@ __all__ = [
     "KeyReport",
     "Label",
     "Membership",
+    "Pause",
+    "PersonProgress",
     "PilotJudgement",
     "Question",
     "ReferenceAnswer",
@@ -23,6 +27,8 @@ __all__ = [
     "Role",
     "Skip",
     "Study",
+    "StudyProgress",
     "Trace",
+    "TraceProgress",
     "TrainingPlan",
 ]

@@ -9,6 +9,7 @@ from annotation import blindness
 from annotation.models import CheckItem, Draft, Label, PilotJudgement, Reservation, Study, Trace
 from annotation.pilot import NO_PILOT, PilotValues, values_of
 from annotation.queries import current_label, labeller_name
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
 from core import audit
 from core.errors import Conflict, UserError
@@ -45,6 +46,7 @@ def submit_label(
     values = (final_correct, first_error_step, comment, pilot)
     try:
         with transaction.atomic():
+            tally.hold(trace.study_id)
             label = _record(trace, person, values, expected_revision, active_seconds)
             _finish(trace, person)
             return label
@@ -106,6 +108,8 @@ def _record(
     )
     if pilot:
         PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
+    if standing is None:
+        tally.label_added(trace=trace, labeller=label.labeller)
     audit.record(
         scope=trace.study.slug,
         actor=person,

@@ -7,10 +7,10 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import pages, queries
-from annotation.access import study_for, trace_for
+from annotation import pages
+from annotation.access import trace_for
 from annotation.forms import RIGHT, DraftForm, LabelForm, label_form
 from annotation.models import Role, Trace
 from annotation.pilot import PilotValues
@@ -18,7 +18,7 @@ from annotation.services.drafts import save_draft
 from annotation.services.guideline import first_guideline
 from annotation.services.keys import report_key
 from annotation.services.labels import InvalidLabel, submit_label
-from annotation.services.queue import claim_next, skip_trace
+from annotation.services.queue import claim_next, renew_hold, skip_trace
 from core.access import person_of
 from core.errors import Conflict, UserError
 from core.models import User
@@ -111,21 +111,13 @@ def skip(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     return redirect("annotate", slug, following.token)
 
 
-@require_GET
-def guideline(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the guideline in full, to read or to print."""
-    study = study_for(person_of(request), slug)
-    newest = queries.guideline_of(study)
-    return render(
-        request,
-        "annotation/guideline.html",
-        {
-            "study": study,
-            "text": newest.text if newest else first_guideline(),
-            "version": newest.version if newest else 1,
-            "published": newest.created_at if newest else None,
-        },
-    )
+@require_POST
+def hold(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Keep the trace for its reader while the page is open; answers JSON for the page's script."""
+    person = person_of(request)
+    trace = trace_for(person, slug, token, Role.ANNOTATOR)
+    until = renew_hold(trace=trace, person=person)
+    return JsonResponse({"until": until.isoformat() if until else None})
 
 
 def _page(

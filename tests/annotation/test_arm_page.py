@@ -17,6 +17,7 @@ from adjudication.services.decisions import decide
 from adjudication.services.disputes import recompute_disputes
 from annotation import arm
 from annotation.models import Draft, KeyReport, Label, Membership, Role, Skip, Study, Trace
+from annotation.services import tally
 from core.models import User
 from tests.build import make_label, make_person, make_question, make_trace
 
@@ -40,6 +41,7 @@ def test_coverage_counts_traces_labels_and_what_lies_on_excluded_questions(
 ) -> None:
     study.overlap = 2
     study.save()
+    tally.refresh(study)
     question, gone = make_question(study), make_question(study, status="excluded", exclusion_reason="figure")
     first, second, _third = (make_trace(question) for _ in range(3))
     lost = make_trace(gone)
