@@ -1,5 +1,6 @@
 """Models of studies and of the labels put on their traces."""
 
+from annotation.models.debate import DebateRound
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.pilot import Coherence, ErrorType, PilotJudgement
 from annotation.models.queue import Assignment, Pause, PersonProgress, StudyProgress, TraceProgress
@@ -10,6 +11,7 @@ __all__ = [
     "Assignment",
     "CheckItem",
     "Coherence",
+    "DebateRound",
     "Draft",
     "ErrorType",
     "GateAnswer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation import blindness
+from annotation import blindness, hooks
 from annotation.models import CheckItem, Draft, Label, PilotJudgement, Reservation, Study, Trace
 from annotation.pilot import NO_PILOT, PilotValues, values_of
 from annotation.queries import current_label, labeller_name
@@ -110,6 +110,8 @@ def _record(
         PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
     if standing is None:
         tally.label_added(trace=trace, labeller=label.labeller)
+    # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
+    hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
         scope=trace.study.slug,
         actor=person,

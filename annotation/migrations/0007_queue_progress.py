@@ -8,12 +8,13 @@ from django.db import migrations, models
 TRACES = """
 INSERT INTO annotation_traceprogress (trace_id, study_id, question_id, token, priority, wanted, labels)
 SELECT t.id, t.study_id, t.question_id, t.token, 0,
-       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
+       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free' AND c.id IS NULL
             THEN s.overlap ELSE 0 END,
        COALESCE(l.number, 0)
 FROM annotation_trace t
 JOIN annotation_question q ON q.id = t.question_id
 JOIN annotation_study s ON s.id = t.study_id
+LEFT JOIN annotation_checkitem c ON c.trace_id = t.id
 LEFT JOIN (
     SELECT trace_id, COUNT(*) AS number FROM annotation_label
     WHERE arm = 'human' AND revision = 1 GROUP BY trace_id
@@ -46,7 +47,7 @@ SELECT study_id, labeller, SUM(mine), SUM(passed), '', '' FROM (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0004_time_of_a_label"),
+        ("annotation", "0006_debate_rounds"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -9,7 +9,7 @@ from core.guards import GuardFinalRows
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0005_queue_progress"),
+        ("annotation", "0004_time_of_a_label"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -8,7 +8,7 @@ from core.guards import GuardFinalRows
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0006_checks_and_training"),
+        ("annotation", "0007_queue_progress"),
     ]
 
     operations = [
