@@ -185,6 +185,11 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
     wanting = found.traces - found.complete
     if not wanting:
         return []
+    wanted = (
+        "1 solution of the study still wants a label"
+        if wanting == 1
+        else f"{wanting} solutions of the study still want a label"
+    )
     before = timezone.now() - timedelta(days=QUIET_DAYS)
     lines = []
     for row in rows:
@@ -192,7 +197,7 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
             continue
         so_far = f"{row.labels} so far, the last on {row.last:%-d %B %Y}" if row.last else "none so far"
         unfinished = f", {row.drafts} begun and not submitted" if row.drafts else ""
-        lines.append(f"{row.name}: {so_far}{unfinished}; {wanting} in the study still want a label")
+        lines.append(f"{row.name}: {so_far}{unfinished}; {wanted}")
     return lines
 
 

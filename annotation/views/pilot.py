@@ -42,7 +42,8 @@ def pilot_page(request: HttpRequest, slug: str) -> HttpResponse:
         (NAMES["final_correct"], agreement.final_correct, RIGHT_WRONG),
         (NAMES["error_presence"], agreement.error_presence, NONE_SOME),
         *(
-            (NAMES[name], field, list(enumerate(label for _, label in LABELS[name])))
+            # What stands after the colon explains the choice to whoever makes it.
+            (NAMES[name], field, list(enumerate(label.split(":")[0] for _, label in LABELS[name])))
             for name, field in agreement.others.items()
         ),
     ]

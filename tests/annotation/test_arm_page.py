@@ -86,7 +86,7 @@ def test_reminders_name_the_quiet_while_labels_are_wanted(study: Study, ana: Use
     lines = arm.reminders(arm.people(study), arm.coverage(study))
     assert len(lines) == 2
     assert lines[0].startswith("ana: 1 so far, the last on ")
-    assert lines[1] == "bo: none so far; 1 in the study still want a label"
+    assert lines[1] == "bo: none so far; 1 solution of the study still wants a label"
     make_label(make_trace(trace.question), person=bo, labeller="bo")
     assert [line.split(":")[0] for line in arm.reminders(arm.people(study), arm.coverage(study))] == ["ana"]
 
