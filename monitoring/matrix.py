@@ -132,6 +132,8 @@ def _settings(run: Run) -> list[str]:
         told.append("up to the first flag")
     if run.settings.get("rctrl_traces") == "all":
         told.append("on all traces")
+    if run.settings.get("judged_in_debate"):
+        told.append("took part in the debate")
     if retries := run.settings.get("invalid_retries"):
         told.append(f"{retries} more tries after a reply without a verdict")
     if batch := run.settings.get("prior_batch"):
