@@ -31,6 +31,7 @@ from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
 from tests.adjudication.build import make_dispute, make_standard, settle
 from tests.annotation.build import make_check_item
 from tests.build import make_label, make_person, make_question, make_study, make_trace
+from tests.verification.final_rows import FINAL as FINAL_OF_VERIFICATION
 
 pytestmark = pytest.mark.django_db
 
@@ -309,7 +310,7 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
     "core_auditentry": _audit_entry,
     "monitoring_attempt": _attempt,
     "monitoring_verdict": _verdict,
-}
+} | FINAL_OF_VERIFICATION
 
 
 def test_every_guarded_table_is_tried() -> None:
