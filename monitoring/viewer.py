@@ -16,6 +16,7 @@ from annotation.models import Study, Trace
 from core import audit
 from core.errors import UserError
 from core.models import User
+from monitoring.engine.reparsing import replies_of
 from monitoring.models import Attempt, Batch, Run, Verdict
 
 PAGE = 50
@@ -101,7 +102,7 @@ def verdicts_of(run: Run, person: User, filters: Filters) -> QuerySet[Verdict]:
         found = found.filter(_beside(run, filters.beside))
     if filters.text:
         in_reply = Attempt.objects.filter(
-            call__run=run, call__trace=OuterRef("trace"), reply__icontains=filters.text
+            call__run=replies_of(run), call__trace=OuterRef("trace"), reply__icontains=filters.text
         )
         found = found.filter(
             Q(trace__question__external_id__icontains=filters.text)
@@ -170,7 +171,7 @@ def _beside_of(verdict: Verdict, label: StandardLabel | None) -> str:
 
 def attempts_of(run: Run, trace: Trace) -> list[Attempt]:
     """Return every attempt of a run on a trace, by step and number."""
-    attempts = Attempt.objects.filter(call__run=run, call__trace=trace).select_related("call")
+    attempts = Attempt.objects.filter(call__run=replies_of(run), call__trace=trace).select_related("call")
     return list(attempts.order_by(F("call__step").asc(nulls_first=True), "number"))
 
 
@@ -200,7 +201,9 @@ def _lines(run: Run, sight: Sight) -> Iterator[bytes]:
     while chunk := list(verdicts.filter(pk__gt=last).select_related("trace__question")[:CHUNK]):
         last = chunk[-1].pk
         attempts: dict[int, list[Attempt]] = {}
-        found = Attempt.objects.filter(call__run=run, call__trace__in=[one.trace_id for one in chunk])
+        found = Attempt.objects.filter(
+            call__run=replies_of(run), call__trace__in=[one.trace_id for one in chunk]
+        )
         for attempt in found.select_related("call").order_by("call__step", "number"):
             attempts.setdefault(attempt.call.trace_id, []).append(attempt)
         for row in rows_of(run, chunk, sight):
