@@ -38,6 +38,7 @@ class Provenance:
             QUESTION_EXCLUDED,
             OPEN_DISPUTE,
             UNLABELLED,
+            HELD,
         }
     )
 
@@ -243,11 +244,23 @@ class _Carried:
 
 
 def _carried(study: Study) -> dict[int, _Carried]:
-    newest = queries.latest_standard(study)
-    if newest is None:
-        return {}
-    labels = newest.labels.exclude(provenance__in=Provenance.FROM_ROWS)
-    return {label.trace_id: _Carried(label, newest.created_at) for label in labels}
+    """Return what is carried on, by trace; a hold hides the label of an older standard, it does not undo it."""
+    carried: dict[int, _Carried] = {}
+    hidden: set[int] | None = None
+    for standard in queries.standards_of(study):
+        labels = standard.labels.filter(provenance=Provenance.HELD)
+        if hidden is not None:
+            labels = labels.filter(trace__in=hidden)
+        still = set(labels.values_list("trace", flat=True))
+        spoken = standard.labels.exclude(provenance__in=Provenance.FROM_ROWS)
+        if hidden is not None:
+            spoken = spoken.filter(trace__in=hidden)
+        for label in spoken:
+            carried[label.trace_id] = _Carried(label, standard.created_at)
+        hidden = still
+        if not hidden:
+            break
+    return carried
 
 
 def _values(holder: StandardLabel | Decision) -> tuple[bool | None, int | None, int | None, int | None]:

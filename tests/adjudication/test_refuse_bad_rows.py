@@ -26,6 +26,7 @@ from core.models import AuditEntry, User
 from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
 from tests.adjudication.build import make_dispute, make_standard, settle
 from tests.build import make_label, make_person, make_question, make_study, make_trace
+from tests.verification.build import FINAL_ROWS
 
 pytestmark = pytest.mark.django_db
 
@@ -235,6 +236,7 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
     "core_auditentry": _audit_entry,
     "monitoring_attempt": _attempt,
     "monitoring_verdict": _verdict,
+    **FINAL_ROWS,
 }
 
 
