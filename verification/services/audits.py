@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,8 +42,10 @@ def material_of(study: Study) -> Material:
         if question.pk in keys:
             name = question.external_id
             items[name] = Item(name, question.subject or "no subject", LEVEL, keys[question.pk], name)
-    traces = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
-    for trace in traces.select_related("question").order_by("question__external_id", "response_label"):
+    found = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+    traces = list(found.select_related("question").order_by("question__external_id", "response_label"))
+    writers = Counter((trace.question_id, trace.generator) for trace in traces)
+    for trace in traces:
         if trace.question.external_id not in items or not trace.steps:
             continue
         given = final_answer(trace.text).text
@@ -50,7 +53,10 @@ def material_of(study: Study) -> Material:
         responses.append(
             Response(
                 trace.question.external_id,
-                f"{trace.generator or 'unknown'} {trace.response_label}",
+                # one that wrote several solutions of a question is told apart by their labels
+                trace.generator
+                if trace.generator and writers[trace.question_id, trace.generator] == 1
+                else f"{trace.generator} {trace.response_label}".strip(),
                 trace.text,
                 strictly_equal(key, given if given is not None else trace.text),
             )
