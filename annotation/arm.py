@@ -22,6 +22,7 @@ from django.utils import timezone
 from annotation import blindness, queries
 from annotation.models import Draft, KeyReport, Label, Membership, Question, Role, Skip, Study
 from annotation.queries import labeller_name, readable_traces
+from annotation.training import HiddenResult, hidden_results
 from core.models import User
 from stats.agreement import Coefficient
 from stats.annotators import Pair, annotator_pairs
@@ -62,6 +63,7 @@ class PersonRow:
     timed: int
     first: datetime | None
     last: datetime | None
+    checks: HiddenResult | None
 
     @property
     def active_minutes(self) -> int | None:
@@ -104,11 +106,18 @@ class Agreement:
     hidden: int
 
 
+def _labels(study: Study, **conditions: Any) -> QuerySet[Label]:
+    """Return labels of the human arm that count: those on check items do not."""
+    return Label.objects.filter(
+        trace__study=study, trace__check_item__isnull=True, arm=Label.Arm.HUMAN, **conditions
+    )
+
+
 def coverage(study: Study) -> Coverage:
     """Count the traces and labels of the human arm; two queries."""
     first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
     wanted = (
-        Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1)
+        _labels(study, revision=1)
         .values("trace")
         .annotate(number=Count("pk"))
         .filter(number__gte=study.overlap)
@@ -120,7 +129,7 @@ def coverage(study: Study) -> Coverage:
         complete=Count("pk", filter=Q(pk__in=wanted)),
     )
     excluded = Q(trace__question__status=Question.Status.EXCLUDED)
-    labels = Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1).aggregate(
+    labels = _labels(study, revision=1).aggregate(
         labels=Count("pk"),
         on_excluded=Count("pk", filter=excluded),
         distinct_on_excluded=Count("trace", filter=excluded, distinct=True),
@@ -129,11 +138,11 @@ def coverage(study: Study) -> Coverage:
 
 
 def people(study: Study) -> list[PersonRow]:
-    """Return the study's annotators and whoever else has labels in its human arm, by name; four queries."""
+    """Return the study's annotators and whoever else has labels in its human arm, by name; five queries."""
     since = timezone.now() - timedelta(days=7)
     said = {
         row["labeller"]: row
-        for row in Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN)
+        for row in _labels(study)
         .values("labeller")
         .annotate(
             labels=Count("pk", filter=Q(revision=1)),
@@ -147,10 +156,11 @@ def people(study: Study) -> list[PersonRow]:
     }
     skipped = _per_person(Skip.objects.filter(trace__study=study))
     drafts = _per_person(Draft.objects.filter(trace__study=study))
+    checks = hidden_results(study)
     members = {labeller_name(person): person.pk for person in annotators(study)}
     nothing: dict[str, Any] = {"labels": 0, "revised": 0, "last_week": 0, "timed": 0}
     rows = []
-    for name in sorted({*said, *members}):
+    for name in sorted({*said, *members, *checks}):
         row, key = said.get(name, nothing), members.get(name)
         rows.append(
             PersonRow(
@@ -165,6 +175,7 @@ def people(study: Study) -> list[PersonRow]:
                 timed=row["timed"],
                 first=row.get("first"),
                 last=row.get("last"),
+                checks=checks.get(name),
             )
         )
     return rows
@@ -202,12 +213,7 @@ def agreement(study: Study, *, least: int = 1) -> Agreement:
     Pairs that share fewer than `least` traces are counted in `hidden`, without their numbers.
     """
     shared = (
-        Label.objects.filter(
-            trace__study=study,
-            trace__question__status=Question.Status.INCLUDED,
-            arm=Label.Arm.HUMAN,
-            superseded_by__isnull=True,
-        )
+        _labels(study, trace__question__status=Question.Status.INCLUDED, superseded_by__isnull=True)
         .values("trace")
         .annotate(number=Count("pk"))
         .filter(number__gte=2)
@@ -283,9 +289,7 @@ def comments(study: Study, person: User) -> QuerySet[Label]:
 
 
 def _comments(study: Study) -> QuerySet[Label]:
-    return Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, superseded_by__isnull=True).exclude(
-        comment=""
-    )
+    return _labels(study, superseded_by__isnull=True).exclude(comment="")
 
 
 def key_reports(study: Study, person: User) -> QuerySet[KeyReport]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.urls import reverse
 
-from annotation import queries, stages
+from annotation import queries, stages, training
 from annotation.models import Label, Role, Study
 from annotation.stages import Stage, StageCount, Task
 from core.models import User
@@ -47,6 +47,15 @@ def _human_address(study: Study, roles: frozenset[str]) -> str | None:
 def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[Task]:
     """Say what the person may read next."""
     if Role.ANNOTATOR not in roles:
+        return
+    if not training.may_read(study, person):
+        yield Task(
+            "Training to pass first",
+            "worked examples, then a few solutions with known judgements",
+            "Open the training",
+            reverse("training", args=[study.slug]),
+            order=10,
+        )
         return
     state = queries.progress(study, person)
     address = reverse("queue_next", args=[study.slug])

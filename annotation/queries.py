@@ -22,6 +22,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import (
+    CheckItem,
     Draft,
     GuidelineVersion,
     KeyReport,
@@ -86,7 +87,11 @@ def key_report_of(trace: Trace, person: User, *, version: int) -> KeyReport | No
 
 
 def readable_traces(study: Study) -> QuerySet[Trace]:
-    """Return the traces that people label: with text, of questions that are included."""
+    """Return the traces that people label and that count: with text, of included questions, no check items."""
+    return _with_text(study).filter(check_item__isnull=True)
+
+
+def _with_text(study: Study) -> QuerySet[Trace]:
     return Trace.objects.filter(
         study=study, question__status=Question.Status.INCLUDED, n_steps__isnull=False
     ).exclude(cut=Trace.Cut.TEXT_FREE)
@@ -97,11 +102,11 @@ def _count(rows: QuerySet[Any]) -> Coalesce:
     return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
-def _with_tallies(study: Study, person: User) -> QuerySet[Any]:
-    """Annotate the traces people label: `label_count` by anybody, `held` by others now, `mine`, `skipped`."""
+def _with_tallies(study: Study, person: User, traces: QuerySet[Trace]) -> QuerySet[Any]:
+    """Annotate traces: `label_count` by anybody, `held` by others now, `mine`, `skipped`."""
     first_labels = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
     live = Reservation.objects.filter(trace=OuterRef("pk"), expires_at__gt=timezone.now())
-    return readable_traces(study).annotate(
+    return traces.annotate(
         label_count=_count(first_labels),
         held=_count(live.exclude(person=person)),
         mine=Exists(first_labels.filter(labeller=labeller_name(person))),
@@ -111,18 +116,33 @@ def _with_tallies(study: Study, person: User) -> QuerySet[Any]:
 
 def open_traces(study: Study, person: User) -> QuerySet[Trace]:
     """Return the traces that may be handed to the person now."""
-    return _with_tallies(study, person).filter(
+    return _with_tallies(study, person, readable_traces(study)).filter(
         mine=False, skipped=False, label_count__lt=Value(study.overlap) - F("held")
     )
 
 
+def offered_traces(study: Study, person: User) -> QuerySet[Trace]:
+    """Return those and the hidden check items that the person has not judged, whoever else has."""
+    hidden = Q(check_item__kind=CheckItem.Kind.HIDDEN)
+    traces = _with_text(study).filter(hidden | Q(check_item__isnull=True))
+    return _with_tallies(study, person, traces).filter(
+        hidden | Q(label_count__lt=Value(study.overlap) - F("held")), mine=False, skipped=False
+    )
+
+
 def open_tokens(study: Study, person: User, *, start: str, limit: int) -> list[str]:
-    """Return up to `limit` tokens of open traces, in the order of tokens from `start` and round."""
-    traces = open_traces(study, person).order_by("token").values_list("token", flat=True)
+    """Return up to `limit` tokens of traces on offer, in the order of tokens from `start` and round.
+
+    Hidden check items stand among the others by their random tokens. They alone are no reason to go on: when
+    nothing else is open, none is offered.
+    """
+    traces = offered_traces(study, person).order_by("token").values_list("token", "check_item")
     found = list(traces.filter(token__gte=start)[:limit])
     if len(found) < limit:
         found += traces.filter(token__lt=start)[: limit - len(found)]
-    return found
+    if len(found) < limit and all(check is not None for _, check in found):
+        return []
+    return [token for token, _ in found]
 
 
 def held_by(study: Study, person: User) -> Trace | None:
@@ -174,7 +194,7 @@ def progress(study: Study, person: User) -> Progress:
     )
     full = Q(label_count__gte=Value(study.overlap) - F("held"))
     row = (
-        _with_tallies(study, person)
+        _with_tallies(study, person, readable_traces(study))
         .annotate(first_end=Subquery(first_end))
         .aggregate(
             total=Count("pk"),
@@ -264,7 +284,7 @@ def size(study: Study) -> dict[str, int]:
 def trace_size(study: Study) -> dict[str, int]:
     """Return the numbers of traces: of included questions, and those with a text to read; one query."""
     included = Q(question__status=Question.Status.INCLUDED)
-    return Trace.objects.filter(study=study).aggregate(
+    return Trace.objects.filter(study=study, check_item__isnull=True).aggregate(
         included=Count("pk", filter=included),
         readable=Count("pk", filter=included & Q(n_steps__isnull=False) & ~Q(cut=Trace.Cut.TEXT_FREE)),
     )
@@ -274,7 +294,11 @@ def arm_size(study: Study, arm: str) -> int:
     """Return the number of traces of included questions with a label of an arm; one query."""
     return (
         Label.objects.filter(
-            trace__study=study, arm=arm, revision=1, trace__question__status=Question.Status.INCLUDED
+            trace__study=study,
+            arm=arm,
+            revision=1,
+            trace__question__status=Question.Status.INCLUDED,
+            trace__check_item__isnull=True,
         )
         .values("trace")
         .distinct()

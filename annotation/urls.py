@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import annotate, arm, exports, home, overview, queue
+from annotation.views import annotate, arm, exports, home, overview, queue, training
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,9 @@ urlpatterns = [
     path("studies/<slug:slug>/coverage/", arm.coverage, name="coverage"),
     path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
     path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
+    path("studies/<slug:slug>/training/", training.training_page, name="training"),
+    path("studies/<slug:slug>/training/gate/", training.gate, name="gate"),
+    path("studies/<slug:slug>/training/gate/<slug:token>/", training.gate_item, name="gate_item"),
     path("studies/<slug:slug>/guideline/", annotate.guideline, name="guideline"),
     path("studies/<slug:slug>/queue/", queue.queue, name="queue"),
     path("studies/<slug:slug>/queue/next/", queue.queue_next, name="queue_next"),

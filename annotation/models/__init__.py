@@ -1,10 +1,16 @@
 """Models of studies and of the labels put on their traces."""
 
+from annotation.models.debate import DebateRound
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
+from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
 
 __all__ = [
+    "CheckItem",
+    "DebateRound",
     "Draft",
+    "GateAnswer",
+    "GateResult",
     "GuidelineVersion",
     "KeyReport",
     "Label",
@@ -16,4 +22,5 @@ __all__ = [
     "Skip",
     "Study",
     "Trace",
+    "TrainingPlan",
 ]

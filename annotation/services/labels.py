@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation import blindness
-from annotation.models import Draft, Label, Reservation, Trace
+from annotation import blindness, hooks
+from annotation.models import CheckItem, Draft, Label, Reservation, Trace
 from annotation.queries import current_label, labeller_name
 from annotation.services.guideline import ensure_guideline
 from core import audit
@@ -58,6 +58,8 @@ def submit_label(
 def _check(trace: Trace, step: int | None, comment: str) -> None:
     if trace.n_steps is None or not trace.steps:
         raise InvalidLabel("this trace came without its text, so it cannot be judged here")
+    if CheckItem.objects.filter(trace=trace).exclude(kind=CheckItem.Kind.HIDDEN).exists():
+        raise InvalidLabel("this solution belongs to the training; it is not labelled")
     if step is not None and not 1 <= step <= trace.n_steps:
         raise InvalidLabel(f"step {step} is not in this trace: its steps are 1 to {trace.n_steps}")
     if len(comment) > COMMENT_LENGTH:
@@ -95,6 +97,8 @@ def _record(
         supersedes=standing,
         source="desk",
     )
+    # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
+    hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
         scope=trace.study.slug,
         actor=person,

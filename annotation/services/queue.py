@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import masking, queries
+from annotation import masking, queries, training
 from annotation.models import Reservation, Skip, Study, Trace
 from core import audit
 from core.errors import UserError
@@ -24,9 +24,13 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
+    None is open to a person who has still to pass the study's gate (`training.may_read`).
+
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
     the study's number of labels are left out, as are those that the person labelled or skipped.
     """
+    if not training.may_read(study, person):
+        return None
     with transaction.atomic():
         held = queries.held_by(study, person)
         if held is not None:
@@ -76,7 +80,7 @@ def _lock(study: Study, person: User, token: str) -> Trace | None:
         .filter(study=study, token=token)
         .first()
     )
-    if locked is None or not queries.open_traces(study, person).filter(pk=locked.pk).exists():
+    if locked is None or not queries.offered_traces(study, person).filter(pk=locked.pk).exists():
         return None
     return locked
 

@@ -17,7 +17,7 @@ from monitoring.engine.answering import Answerer, answerer_for
 from monitoring.engine.claims import Work
 from monitoring.engine.database import Database
 from monitoring.engine.limits import limits
-from monitoring.engine.settling import Result
+from monitoring.engine.readings import Result
 from monitoring.models import Run
 
 log = logging.getLogger(__name__)
