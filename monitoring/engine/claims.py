@@ -16,6 +16,7 @@ from django.utils import timezone
 from llm.types import ChatRequest
 from monitoring import offline
 from monitoring.engine import certificates, materials, money, pacing, priors
+from monitoring.engine.bulk import insert_rows
 from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
 from monitoring.engine.pausing import pause_locked
@@ -277,7 +278,7 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
     total = sum((draft.reserve for draft in won), Decimal(0))
     if total:
         money.book(batch, reserve=total)
-    attempts = Attempt.objects.bulk_create(
+    attempts = [
         Attempt(
             call=draft.call,
             number=draft.call.attempts_made + 1,
@@ -286,7 +287,8 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
             started_at=now,
         )
         for draft in won
-    )
+    ]
+    insert_rows(Attempt, attempts)
     return [
         Work(
             call_id=draft.call.pk,

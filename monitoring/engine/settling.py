@@ -14,7 +14,7 @@ from annotation.models import Trace
 from llm.types import ProviderError
 from monitoring.engine import money, pacing, priors, readings, steps
 from monitoring.engine.authorship import wrote
-from monitoring.engine.bulk import update_rows
+from monitoring.engine.bulk import insert_rows, update_rows
 from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
 from monitoring.engine.pausing import pause_locked
@@ -250,7 +250,7 @@ def _write_verdicts(verdicts: list[Verdict], stepped: list[steps.Place], runs: d
             verdict.run_id, verdict.trace_id = run_id, trace_id
             verdict.self_review = wrote(runs[run_id].monitor, traces[trace_id].generator)
             verdicts.append(verdict)
-    Verdict.objects.bulk_create(verdicts)
+    insert_rows(Verdict, verdicts)
     blind = [verdict for verdict in verdicts if runs[verdict.run_id].condition == Condition.BLIND]
     if blind and Run.objects.filter(prior_run_id__in={verdict.run_id for verdict in blind}).exists():
         priors.release_follow_ups(blind)
