@@ -54,10 +54,10 @@ def flags_on(trace: Trace) -> QuerySet[Flag]:
 
 
 def traces_in(study: Study) -> QuerySet[Trace]:
-    """Return a study's traces with counts of their checks and flags, in an order that tells nothing."""
+    """Return a study's traces (not those for training) with counts, in an order that tells nothing."""
     failed = Q(checks__status="failed") & ~Q(checks__column="efficiency")
     return (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .select_related("question")
         .only("token", "question__external_id", "question__subject")
         .annotate(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from annotation.answers import final_answer
 from annotation.models import KeyReport, Question, ReferenceAnswer, Study, Trace
@@ -42,7 +42,8 @@ def material_of(study: Study) -> Material:
         if question.pk in keys:
             name = question.external_id
             items[name] = Item(name, question.subject or "no subject", LEVEL, keys[question.pk], name)
-    found = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+    included = Q(question__status=Question.Status.INCLUDED, check_item__isnull=True)
+    found = Trace.objects.filter(included, study=study)
     traces = list(found.select_related("question").order_by("question__external_id", "response_label"))
     writers = Counter((trace.question_id, trace.generator) for trace in traces)
     for trace in traces:
