@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from adjudication.services.leaks import find_leaks
 from annotation.models import Membership, Role, Study, Trace
 from core.models import User
 from tests.adjudication.build import both, make_dispute
@@ -139,6 +140,15 @@ def test_no_page_names_a_source_to_a_lead(
     page = client.get(address(name, trace, item)).content.decode()
     for secret in (GENERATOR, "nadir-1", "Response Zeta", "Response Eta", "judge-777", "debate"):
         assert secret not in page, secret
+
+
+def test_the_walk_for_leaks_reads_these_pages_and_finds_none(
+    study: Study, adam: User, ana: User, trace: Trace, item: ExpertItem, kept: KeyAudit
+) -> None:
+    make_dispute(study)
+    report = find_leaks(study=study, lead=adam)
+    assert report.leaks == []
+    assert {name for name in READ if name not in report.pages} == set()
 
 
 @pytest.mark.parametrize("name", ("verification", "verify_trace", "experts", "expert_item"))
