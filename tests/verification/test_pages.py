@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -263,6 +264,21 @@ def test_text_in_evidence_is_escaped(client: Client, adam: User, study: Study) -
     record_flags(trace=trace, flags=[{"kind": "gap", "concern": evil, "step": 1}], raised_by="m")
     client.force_login(adam)
     assert evil not in client.get(address("verify_trace", trace)).content.decode()
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_the_number_of_queries_does_not_grow(
+    client: Client, study: Study, adam: User, trace: Trace, size: int, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(size):
+        other = make_trace(trace.question, n_steps=size)
+        run_checks(traces=[other])
+        make_item(other)
+        record_flags(trace=other, flags=[{"kind": "gap", "concern": "Why?", "step": 1}], raised_by="m")
+    client.force_login(adam)
+    for name, most in (("verification", 9), ("experts", 9), ("verify_trace", 20)):
+        with django_assert_max_num_queries(most):
+            client.get(address(name, other))
 
 
 # -- experts ---------------------------------------------------------------------------------------------------

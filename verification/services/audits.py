@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -14,6 +15,7 @@ from annotation.models import KeyReport, Question, ReferenceAnswer, Study, Trace
 from core import audit as trail
 from core.errors import Conflict, UserError
 from core.models import User
+from verification import queries
 from verification.answer_keys.audit import audit
 from verification.answer_keys.records import BadAudit, Item, Material, Response, Target
 from verification.answer_keys.scoring import Rescored, strictly_equal
@@ -31,7 +33,7 @@ class InvalidDecision(UserError):
 def material_of(study: Study) -> Material:
     """Return a study's own keys and traces as material: subjects are domains, generators are models.
 
-    The score in force of a trace is the strict comparison of its final answer with the key.
+    The score of a trace is that of an accepted audit, else the strict comparison of its final answer with the key.
     """
     keys: dict[int, str] = {}
     for answer in ReferenceAnswer.objects.filter(question__study=study).order_by("question_id", "version"):
@@ -64,7 +66,18 @@ def material_of(study: Study) -> Material:
         )
     if not responses:
         raise BadAudit(f'the study "{study.slug}" has no traces with text on questions with keys')
-    return Material(items, responses)
+    return in_force(Material(items, responses), study)
+
+
+def in_force(material: Material, study: Study) -> Material:
+    """Return material whose responses have the scores in force: those of accepted audits come first."""
+    scores = queries.scores_in_force(study)
+    if not scores:
+        return material
+    return Material(
+        material.items,
+        [replace(one, correct=scores.get((one.item, one.model), one.correct)) for one in material.responses],
+    )
 
 
 def save_audit(
