@@ -132,7 +132,11 @@ def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
     names = {path.name for path in write_figures(release, tmp_path / "one")}
     assert names == {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "pdf", "png", "txt")}
     drawn_again = write_figures(
-        release | dict.fromkeys(("questions", "calibration", "step", "positions", "certificate"), {}),
+        {
+            k: v
+            for k, v in release.items()
+            if k not in ("questions", "calibration", "step", "positions", "certificate")
+        },
         tmp_path / "two",
     )
     assert len(drawn_again) == 12

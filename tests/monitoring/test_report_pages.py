@@ -367,10 +367,11 @@ def test_a_part_of_the_standard_has_a_report_of_its_own(
     lead = signed_in(adam)
     assert "model-x" in lead.get(url("report", study, 2)).content.decode()
     Dispute.objects.create(study=study, trace=traces[3], differs_in_step=True)
-    blind = lead.get(url("report", study, 2), chosen).content.decode()
-    assert "model-x" not in blind
-    assert "Only traces of up to 8 steps" in blind
-    assert "optics" in blind
+    response = lead.get(url("report", study, 2), chosen)
+    assert response.context["selection"].parts == {"length": "1-8"}
+    assert response.context["choices"].generators == []
+    assert "model-x" not in lead.get(url("report", study, 2)).content.decode()
+    assert "optics" in response.content.decode()
 
 
 def test_two_standards_are_shown_in_two_columns(study: Study, scored: Any, olga: User) -> None:
