@@ -103,7 +103,7 @@ def reliability_svg(found: Reliability) -> SafeString:
 def _reliability(found: Reliability) -> Iterator[str]:
     left, top, size = 30.0, 24.0, 148.0
     name = found.line.name
-    yield _text(4, 13, name if len(name) < 30 else name[:28] + "…", "chart-title")
+    yield _text(4, 13, name if len(name) < 25 else name[:23] + "…", "chart-title")
     yield f'<path d="M{left} {top}V{top + size}H{left + size}" class="chart-axis"/>'
     yield f'<path d="M{left} {top + size}L{left + size} {top}" class="chart-chance"/>'
     for tick in (0, 50, 100):
