@@ -26,7 +26,7 @@ from monitoring.engine.supervise import wait_for
 from monitoring.models import Condition
 from stats import Resample, build_report, detect, localise
 from tests.bench import plain, synthetic
-from tests.bench.measure import Figure, median, once, peak_mb  # noqa: F401  (peak_mb: for the main module)
+from tests.bench.measure import Figure, median, once, peak_mb
 from tests.bench.report import measured
 from tests.build import make_person
 
