@@ -41,7 +41,7 @@ def _debate(study: Study, person: User, roles: frozenset[str]) -> StageCount:
 
 
 def _human_address(study: Study, roles: frozenset[str]) -> str | None:
-    return reverse("queue" if Role.ANNOTATOR in roles else "coverage", args=[study.slug])
+    return reverse("queue" if Role.ANNOTATOR in roles else "arm", args=[study.slug])
 
 
 def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[Task]:
@@ -76,7 +76,7 @@ def keys_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[
             f"{title} as wrong",
             "an annotator doubts the key, and it has not been corrected since",
             "Read the reports",
-            reverse("coverage", args=[study.slug]) + "#reports",
+            reverse("arm", args=[study.slug]) + "#reports",
             order=30,
         )
 

@@ -11,13 +11,11 @@ from django.db.models import (
     Exists,
     F,
     IntegerField,
-    Max,
     Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
-    Sum,
     Value,
 )
 from django.db.models.functions import Coalesce
@@ -250,56 +248,9 @@ def questions_of(study: Study) -> QuerySet[Any]:
     )
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The human arm in traces and labels. `on_excluded` are labels on questions excluded since."""
-
-    readable: int
-    labelled: int
-    complete: int
-    labels: int
-    on_excluded: int
-
-
-def coverage(study: Study) -> Coverage:
-    """Return the coverage of the human arm; two queries."""
-    first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
-    traces = (
-        readable_traces(study)
-        .annotate(label_count=_count(first))
-        .aggregate(
-            readable=Count("pk"),
-            labelled=Count("pk", filter=Q(label_count__gt=0)),
-            complete=Count("pk", filter=Q(label_count__gte=study.overlap)),
-        )
-    )
-    excluded = Q(trace__question__status=Question.Status.EXCLUDED)
-    labels = Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1).aggregate(
-        labels=Count("pk"), on_excluded=Count("pk", filter=excluded)
-    )
-    return Coverage(**traces, **labels)
-
-
-def throughput(study: Study) -> list[dict[str, Any]]:
-    """Return per labeller of the human arm: name, labels, revised, first and last time, active seconds."""
-    rows = (
-        Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN)
-        .values("labeller")
-        .annotate(
-            labels=Count("pk", filter=Q(revision=1)),
-            revised=Count("pk", filter=Q(revision__gt=1)),
-            first=Min("created_at"),
-            last=Max("created_at"),
-            active_seconds=Sum("active_seconds"),
-        )
-        .order_by("labeller")
-    )
-    return [dict(row) for row in rows]
-
-
 def key_reports(study: Study) -> QuerySet[KeyReport]:
-    """Return the reports on keys, newest first."""
-    return KeyReport.objects.filter(question__study=study).select_related("question").order_by("-created_at")
+    """Return all reports on keys; who may read which is said by `annotation.arm`."""
+    return KeyReport.objects.filter(question__study=study).select_related("question", "reporter")
 
 
 def size(study: Study) -> dict[str, int]:

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from annotation.views import annotate, exports, home, overview, queue
+from annotation.views import annotate, arm, exports, home, overview, queue
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("studies/<slug:slug>/", home.study, name="study"),
     path("studies/<slug:slug>/questions/", overview.questions, name="questions"),
-    path("studies/<slug:slug>/coverage/", overview.coverage, name="coverage"),
+    path("studies/<slug:slug>/arm/", arm.arm, name="arm"),
+    path("studies/<slug:slug>/coverage/", arm.coverage, name="coverage"),
     path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
     path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
     path("studies/<slug:slug>/guideline/", annotate.guideline, name="guideline"),

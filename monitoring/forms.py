@@ -27,11 +27,17 @@ def _budget(**options: Any) -> forms.DecimalField:
 
 
 class MonitorForm(forms.Form):
-    """A model behind an OpenAI-compatible address; the service checks what the settings mean."""
+    """A model behind one of the protocols; the service checks what the settings mean."""
 
     slug = forms.CharField(label="Name", max_length=100)
+    provider = forms.ChoiceField(
+        label="Protocol",
+        required=False,
+        choices=[(provider.value, provider.label) for provider in Monitor.ONLINE],
+        initial=Monitor.Provider.OPENAI_COMPATIBLE.value,
+    )
     model = forms.CharField(label="Model", max_length=200)
-    base_url = forms.CharField(label="Base URL", max_length=300)
+    base_url = forms.CharField(label="Base URL", max_length=300, required=False)
     key_env = forms.CharField(label="Variable with the key", max_length=100, required=False)
     input_price = forms.DecimalField(
         label="Input price", required=False, min_value=0, max_digits=12, decimal_places=6
@@ -49,7 +55,7 @@ class MonitorForm(forms.Form):
     hints = {
         "slug": "letters, digits, dot, dash and underscore; reports use it",
         "model": "its name at the provider",
-        "base_url": "such as https://host/v1",
+        "base_url": "such as https://host/v1; Anthropic and Google: empty for their own",
         "key_env": "its name in the environment of the workers, never the key itself",
         "input_price": "USD per million tokens; without prices it cannot be launched",
         "output_price": "USD per million tokens",
@@ -57,6 +63,10 @@ class MonitorForm(forms.Form):
         "temperature": "empty: not sent",
         "concurrency": "over all workers",
     }
+
+    def clean_provider(self) -> str:
+        """Return the protocol, by default that of most endpoints."""
+        return self.cleaned_data["provider"] or Monitor.Provider.OPENAI_COMPATIBLE.value
 
     def settings(self) -> MonitorSettings:
         """Return the settings of a valid form."""

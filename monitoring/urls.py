@@ -2,10 +2,15 @@
 
 from django.urls import include, path
 
-from monitoring.views import batches, monitors
+from monitoring.views import batches, compare, monitors
 
 urlpatterns = [
     path("", include("monitoring.report.urls")),
+    path(
+        "studies/<slug:slug>/standards/<int:version>/figures/<int:other>/",
+        compare.standard_figures,
+        name="standard_figures",
+    ),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),

@@ -175,8 +175,6 @@ class DisputesQuery(Input):
 
     state = serializers.ChoiceField(choices=STATES, default=STATES[0])
     kind = serializers.ChoiceField(choices=KINDS, default=None, allow_null=True)
-    page = serializers.CharField(required=False)
-    page_size = serializers.CharField(required=False)
 
 
 class ConsultedInput(Input):

@@ -36,6 +36,8 @@ VISITED = frozenset(
         "standards",
         "standard",
         "standard_difference",
+        "critical_roles",
+        "critical_role",
     }
 )
 ARM_WORDS = ("human", "debate", "debates", "annotator", "annotators")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from annotation import blindness, hooks
 from annotation.models import Draft, Label, Reservation, Trace
@@ -89,7 +90,7 @@ def _record(
         first_error_step=first_error_step,
         comment=comment,
         guideline=guideline,
-        active_seconds=None if active_seconds is None else max(0, min(active_seconds, LONGEST_SITTING)),
+        active_seconds=_active_seconds(active_seconds, standing),
         revision=revision + 1,
         supersedes=standing,
         source="desk",
@@ -110,6 +111,20 @@ def _record(
         },
     )
     return label
+
+
+def _active_seconds(told: int | None, standing: Label | None) -> int | None:
+    """Return the active time of this revision alone.
+
+    A page that came back from the browser's memory goes on counting from what it sent before: no revision has
+    more time than has passed since the one before it.
+    """
+    if told is None:
+        return None
+    most = LONGEST_SITTING
+    if standing is not None:
+        most = min(most, int((timezone.now() - standing.created_at).total_seconds()))
+    return max(0, min(told, most))
 
 
 def _finish(trace: Trace, person: User) -> None:

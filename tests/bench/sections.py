@@ -106,7 +106,7 @@ def desk(_: Path) -> Iterator[Figure]:
     """The desk, SQLite, 9,000 traces, whole request through Django"""
     study = Study.objects.get(slug="bench")
     ana = make_person("bench-ana", study=study, roles=[Role.ANNOTATOR])
-    client = Client()
+    client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(ana)
     trace = Trace.objects.filter(study=study).order_by("pk").last()
     assert trace is not None
