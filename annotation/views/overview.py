@@ -20,14 +20,14 @@ ROWS = 50
 def questions(request: HttpRequest, slug: str) -> HttpResponse:
     """List the questions with their answers, traces and key reports."""
     study = study_for(person_of(request), slug, Role.LEAD, Role.ADMINISTRATOR)
-    page = Paginator(queries.questions_of(study), ROWS).get_page(request.GET.get("page"))
+    page = Paginator(queries.question_keys(study), ROWS).get_page(request.GET.get("page"))
     rows = [
         {
             "question": question,
             "title": excerpt(question.statement, 200),
             "answer": excerpt(question.answer or "", 120),
         }
-        for question in page.object_list
+        for question in queries.questions_of(study).filter(pk__in=list(page.object_list))
     ]
     return render(request, "annotation/questions.html", {"study": study, "rows": rows, "page": page})
 
