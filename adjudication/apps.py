@@ -9,6 +9,9 @@ class AdjudicationConfig(AppConfig):
     def ready(self) -> None:
         # Models can be imported only once the apps are loaded.
         from adjudication import settled, stage
+        from adjudication.services.disputes import follow_labels
+        from annotation import hooks
 
         stage.register()
         settled.register()
+        hooks.on_labels_changed(follow_labels)

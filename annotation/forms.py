@@ -16,8 +16,8 @@ RIGHT, WRONG = "right", "wrong"
 NONE, STEP = "none", "step"
 
 
-class LabelForm(forms.Form):
-    """The two judgements, the comment, and what tells a double click from a change."""
+class JudgementForm(forms.Form):
+    """The two judgements."""
 
     final = forms.ChoiceField(
         choices=[(RIGHT, "right"), (WRONG, "wrong")],
@@ -28,10 +28,6 @@ class LabelForm(forms.Form):
         error_messages={"required": "Choose the first false step, or that there is none."},
     )
     step = forms.IntegerField(required=False)
-    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH)
-    revision = forms.IntegerField(min_value=0)
-    draft_version = forms.IntegerField(min_value=0, required=False)
-    active_seconds = forms.IntegerField(min_value=0, required=False)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -43,6 +39,21 @@ class LabelForm(forms.Form):
     def first_error_step(self) -> int | None:
         """The step, None for no error; of a valid form."""
         return self.cleaned_data["step"] if self.cleaned_data["first_error"] == STEP else None
+
+
+class LabelForm(JudgementForm):
+    """The two judgements, the comment, and what tells a double click from a change."""
+
+    comment = forms.CharField(required=False, max_length=COMMENT_LENGTH)
+    revision = forms.IntegerField(min_value=0)
+    draft_version = forms.IntegerField(min_value=0, required=False)
+    active_seconds = forms.IntegerField(min_value=0, required=False)
+
+
+class GateForm(JudgementForm):
+    """The two judgements of a solution whose judgement is known, and the attempt they belong to."""
+
+    attempt = forms.IntegerField(min_value=1)
 
 
 class DraftForm(LabelForm):

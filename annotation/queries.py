@@ -12,13 +12,10 @@ from django.db.models import (
     Exists,
     F,
     IntegerField,
-    Max,
-    Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
-    Sum,
     Value,
 )
 from django.db.models.functions import Coalesce
@@ -26,6 +23,7 @@ from django.utils import timezone
 
 from annotation.models import (
     Assignment,
+    CheckItem,
     Draft,
     GuidelineVersion,
     KeyReport,
@@ -100,7 +98,11 @@ def key_report_of(trace: Trace, person: User, *, version: int) -> KeyReport | No
 
 
 def readable_traces(study: Study) -> QuerySet[Trace]:
-    """Return the traces that people label: with text, of questions that are included."""
+    """Return the traces that people label and that count: with text, of included questions, no check items."""
+    return _with_text(study).filter(check_item__isnull=True)
+
+
+def _with_text(study: Study) -> QuerySet[Trace]:
     return Trace.objects.filter(
         study=study, question__status=Question.Status.INCLUDED, n_steps__isnull=False
     ).exclude(cut=Trace.Cut.TEXT_FREE)
@@ -134,6 +136,22 @@ def open_to(study: Study, person: User) -> QuerySet[Any]:
             | Q(wanted__gt=Coalesce(Subquery(people, output_field=IntegerField()), Value(0)))
         )
     return rows
+
+
+def hidden_items(study: Study, person: User) -> list[TraceProgress]:
+    """Return the rows of the hidden check items that the person has neither judged nor skipped."""
+    rows = TraceProgress.objects.filter(
+        study=study,
+        trace__check_item__kind=CheckItem.Kind.HIDDEN,
+        trace__question__status=Question.Status.INCLUDED,
+    )
+    name, trace = labeller_name(person), OuterRef("trace")
+    return list(
+        rows.filter(
+            ~Exists(Label.objects.filter(trace=trace, arm=Label.Arm.HUMAN, labeller=name, revision=1)),
+            ~Exists(Skip.objects.filter(trace=trace, person=person)),
+        )
+    )
 
 
 def open_traces(study: Study, person: User) -> QuerySet[Trace]:
@@ -304,56 +322,9 @@ def questions_of(study: Study) -> QuerySet[Any]:
     )
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The human arm in traces and labels. `on_excluded` are labels on questions excluded since."""
-
-    readable: int
-    labelled: int
-    complete: int
-    labels: int
-    on_excluded: int
-
-
-def coverage(study: Study) -> Coverage:
-    """Return the coverage of the human arm; two queries."""
-    first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
-    traces = (
-        readable_traces(study)
-        .annotate(label_count=_count(first))
-        .aggregate(
-            readable=Count("pk"),
-            labelled=Count("pk", filter=Q(label_count__gt=0)),
-            complete=Count("pk", filter=Q(label_count__gte=study.overlap)),
-        )
-    )
-    excluded = Q(trace__question__status=Question.Status.EXCLUDED)
-    labels = Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1).aggregate(
-        labels=Count("pk"), on_excluded=Count("pk", filter=excluded)
-    )
-    return Coverage(**traces, **labels)
-
-
-def throughput(study: Study) -> list[dict[str, Any]]:
-    """Return per labeller of the human arm: name, labels, revised, first and last time, active seconds."""
-    rows = (
-        Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN)
-        .values("labeller")
-        .annotate(
-            labels=Count("pk", filter=Q(revision=1)),
-            revised=Count("pk", filter=Q(revision__gt=1)),
-            first=Min("created_at"),
-            last=Max("created_at"),
-            active_seconds=Sum("active_seconds"),
-        )
-        .order_by("labeller")
-    )
-    return [dict(row) for row in rows]
-
-
 def key_reports(study: Study) -> QuerySet[KeyReport]:
-    """Return the reports on keys, newest first."""
-    return KeyReport.objects.filter(question__study=study).select_related("question").order_by("-created_at")
+    """Return all reports on keys; who may read which is said by `annotation.arm`."""
+    return KeyReport.objects.filter(question__study=study).select_related("question", "reporter")
 
 
 def size(study: Study) -> dict[str, int]:
@@ -375,6 +346,11 @@ def debate_size(study: Study) -> int:
     """Return the number of traces of included questions with a label of the debate; one query."""
     labels = Label.objects.filter(trace=OuterRef("trace"), arm=Label.Arm.DEBATE, revision=1)
     return TraceProgress.objects.filter(Exists(labels), study=study, included=True).count()
+
+
+def arm_size(study: Study, arm: str) -> int:
+    """Return the number of traces of included questions with a label of an arm; one query."""
+    return trace_size(study)["human"] if arm == Label.Arm.HUMAN else debate_size(study)
 
 
 def unanswered_key_reports(study: Study) -> int:

@@ -61,7 +61,6 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
-    "rest_framework",
     "drf_spectacular",
     "config",
     "core",
@@ -159,6 +158,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# rest_framework itself is no installed app: that would only serve its jQuery and Bootstrap to nobody.
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "core.api.authentication.TokenAuthentication",
@@ -173,6 +173,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["core.api.limits.BoundedJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
+    "URL_FORMAT_OVERRIDE": None,
     "DEFAULT_SCHEMA_CLASS": "core.api.schema.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.errors.answer",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -184,6 +185,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_PERMISSIONS": ["core.api.permissions.HasScope"],
     "ENUM_NAME_OVERRIDES": {
+        "BatchStatusEnum": "monitoring.models.Batch.Status",
+        "QuestionStatusEnum": "annotation.models.Question.Status",
         "ConditionEnum": "monitoring.models.Condition",
         "DecisionChoiceEnum": "adjudication.models.Decision.Choice",
         "RulingEnum": "adjudication.api.serializers.RULINGS",

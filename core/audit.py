@@ -67,7 +67,7 @@ def record(
     # One chain must not fork: its head row is locked until the caller's transaction ends.
     chain = AuditChain.objects.select_for_update().filter(scope=scope).first()
     if chain is None:
-        AuditChain.objects.get_or_create(scope=scope)
+        AuditChain.objects.bulk_create([AuditChain(scope=scope)], ignore_conflicts=True)
         chain = AuditChain.objects.select_for_update().get(scope=scope)
     at = timezone.now()
     body = json.loads(json.dumps(dict(payload or {}), sort_keys=True, allow_nan=False))

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from monitoring import words
 from monitoring.engine.planning import Plan, PlannedRun
-from monitoring.models import Condition, Verdict
+from monitoring.models import Condition, Run, Verdict
 from monitoring.queries import Cell, Progress
 
 C = TypeVar("C")
@@ -20,9 +20,11 @@ _CLASSES = {Verdict.Outcome.OK: "is-ok", Verdict.Outcome.INCONSISTENT: "is-left-
 class PlanCell:
     """A planned run, in words."""
 
+    traces: int
     calls: int
     cost: str
     excluded: list[tuple[str, int]]
+    untaken: list[str]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ProgressCell:
     in_flight: int
     outcomes: list[tuple[str, int]]
     excluded: list[tuple[str, int]]
+    skipped: int
+    settings: list[str]
     cost: str
     bar: list[Segment]
     summary: str
@@ -64,7 +68,11 @@ def plan_matrix(plan: Plan) -> Matrix[PlanCell]:
     cells: dict[str, dict[str, PlanCell]] = {}
     for run in plan.runs:
         cells.setdefault(run.monitor.slug, {})[run.condition] = PlanCell(
-            calls=run.calls, cost=_planned_cost(run), excluded=sorted(run.excluded.items())
+            traces=run.traces,
+            calls=run.calls,
+            cost=_planned_cost(run),
+            excluded=sorted(run.excluded.items()),
+            untaken=[f"{one.question_id}/{one.response_label}" for one in run.untaken],
         )
     return Matrix(
         conditions=conditions,
@@ -104,10 +112,26 @@ def _cell(cell: Cell) -> ProgressCell:
         in_flight=cell.in_flight,
         outcomes=[(name.replace("_", " "), number) for name, number in outcomes],
         excluded=sorted(cell.run.settings.get("excluded", {}).items()),
+        skipped=cell.skipped,
+        settings=_settings(cell.run),
         cost=words.usd(cell.cost) if cell.cost else "",
-        bar=_bar(outcomes, cell.total),
+        bar=_bar(outcomes, sum(cell.outcomes.values()) + cell.total - cell.done),
         summary=f"{cell.done} of {cell.total} done" + (f": {', '.join(told)}" if told else ""),
     )
+
+
+def _settings(run: Run) -> list[str]:
+    """Return, in words, the settings that a condition leaves open."""
+    told = []
+    if run.settings.get("step_prefixes") == "first_flag":
+        told.append("up to the first flag")
+    if run.settings.get("rctrl_traces") == "all":
+        told.append("on all traces")
+    if retries := run.settings.get("invalid_retries"):
+        told.append(f"{retries} more tries after a reply without a verdict")
+    if batch := run.settings.get("prior_batch"):
+        told.append(f"goes on from batch {batch}")
+    return told
 
 
 def _bar(outcomes: list[tuple[str, int]], total: int) -> list[Segment]:

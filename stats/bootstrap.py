@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,28 @@ FEW_CLUSTERS = 10
 LEVEL = (2.5, 97.5)
 _CELLS_AT_ONCE = 4_000_000
 _COUNTS_KEPT = 400_000_000
+_ONE_THREAD = 250_000  # multiplications; OpenBLAS asks for threads above 4 * 65,536
+
+
+def product(sums: Floats, counts: npt.NDArray[np.generic]) -> Floats:
+    """Multiply sums (n_sums, n_clusters) by counts (n_clusters, n_draws): totals (n_draws, n_sums).
+
+    A BLAS hands all but small products to threads, whose waiting for each other costs more than a product of
+    middle size, tenfold on a machine that is busy; what is cut into small products stays in one thread.
+    """
+    rows, clusters = sums.shape
+    if not rows or not clusters:
+        return np.zeros((counts.shape[1], rows))
+    height, width = rows, max(counts.shape[1], 1)
+    if clusters * 8 <= _ONE_THREAD:
+        height = max(1, min(rows, _ONE_THREAD // (8 * max(clusters, 1))))
+        width = max(1, _ONE_THREAD // (height * max(clusters, 1)))
+    result = np.empty((counts.shape[1], rows))
+    for start in range(0, counts.shape[1], width):
+        part = counts[:, start : start + width].astype(np.float64)
+        for top in range(0, rows, height):
+            result[start : start + width, top : top + height] = (sums[top : top + height] @ part).T
+    return result
 
 
 class Resample:
@@ -49,12 +72,12 @@ class Resample:
 
     def totals(self, sums: npt.NDArray[np.generic]) -> Floats:
         """Total per-cluster sums (..., n_clusters) over the data and over each resample: (1 + B, ...)."""
-        flat = np.asarray(sums, dtype=np.float64).reshape(-1, self.n_clusters)
+        flat = np.asarray(sums, dtype=np.float64).reshape(math.prod(sums.shape[:-1]), self.n_clusters)
         result = np.empty((1 + self.resamples, flat.shape[0]))
         result[0] = flat.sum(axis=1)
         row = 1
         for block in self.counts():
-            result[row : row + block.shape[1]] = (flat @ block.astype(np.float64)).T
+            result[row : row + block.shape[1]] = product(flat, block)
             row += block.shape[1]
         return result.reshape(1 + self.resamples, *sums.shape[:-1])
 
@@ -94,11 +117,21 @@ class Interval:
 
 def interval(samples: Floats) -> Interval | None:
     """Return the 2.5 and 97.5 percentiles (linear) of samples (B,), NaN left out; None if nothing is left."""
-    defined = samples[~np.isnan(samples)]
-    if not len(defined):
+    defined = np.sort(samples)  # NaN goes last
+    n = len(defined) - int(np.count_nonzero(np.isnan(defined)))
+    if not n:
         return None
-    low, high = np.percentile(defined, LEVEL)
-    return Interval(float(low), float(high), len(defined))
+    low, high = (_percentile(defined, n, level) for level in LEVEL)
+    return Interval(low, high, n)
+
+
+def _percentile(ordered: Floats, n: int, level: float) -> float:
+    """numpy's linear percentile of the first n of ordered values; np.percentile itself costs ten times that."""
+    place = level / 100 * (n - 1)
+    below = int(place)
+    first, second, part = float(ordered[below]), float(ordered[min(below + 1, n - 1)]), place - below
+    between = second - first
+    return first + between * part if part < 0.5 else second - between * (1 - part)
 
 
 def ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:

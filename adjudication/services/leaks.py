@@ -31,6 +31,8 @@ VISITED = frozenset(
         "annotate",
         "disputes",
         "dispute",
+        "adjudication_rules",
+        "debates",
         "standards",
         "standard",
         "standard_difference",

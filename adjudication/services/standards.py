@@ -95,10 +95,11 @@ def create_version(
     parent: ReferenceStandard | None,
     reason: str,
     actor: User | None,
+    imported: bool = False,
 ) -> Frozen:
     """Store drafts as a new version; the study's row must be locked by the caller.
 
-    A patch stands on its `parent`; labels that a release brings stand on none. A version that says exactly
+    A patch stands on its `parent`; labels that a release brings (`imported`) stand on none. A version that says exactly
     this already is returned instead of a new one.
     """
     digest = standard_sha256((draft.row for draft in drafts), guideline.version if guideline else None)
@@ -113,6 +114,7 @@ def create_version(
         parent=parent,
         note=reason,
         actor=actor,
+        imported=imported,
     )
     return Frozen(standard, created=True)
 
@@ -174,6 +176,7 @@ def _create(
     parent: ReferenceStandard | None,
     note: str,
     actor: User | None,
+    imported: bool = False,
 ) -> ReferenceStandard:
     newest = queries.latest_standard(study)
     standard = ReferenceStandard.objects.create(
@@ -184,6 +187,7 @@ def _create(
         note=note,
         guideline=guideline,
         frozen_by=actor,
+        imported=imported,
     )
     StandardLabel.objects.bulk_create(
         (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from adjudication import access, queries
+from adjudication import access, queries, sources
 from adjudication.forms import FreezeForm
+from adjudication.models import ReferenceStandard, StandardLabel
 from adjudication.pages import changes_between
 from adjudication.services.assembly import freeze_preconditions
 from adjudication.services.standards import FreezeRefused, freeze_standard
@@ -47,13 +50,24 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
 def standard(request: HttpRequest, slug: str, version: int) -> HttpResponse:
     """Show the card of one version."""
     found = access.standard_for(person_of(request), slug, version)
+    card = queries.card_of(found)
+    rulings, opened = queries.opened_before(found)
     return render(
         request,
         "adjudication/standard.html",
         {
             "study": found.study,
             "standard": found,
-            "card": queries.card_of(found),
+            "card": card,
+            "unresolved": sum(
+                number for status, _, number in card.not_ready if status == StandardLabel.Status.UNRESOLVED
+            ),
+            "agreement": _agreement(found.pk, found.sha256),
+            "rulings": rulings,
+            "opened": opened,
+            "consulted": queries.consulted_for(found),
+            "blindness": sources.measured_blindness(found.study),
+            "roles": queries.role_counts(found),
             "others": queries.standards_of(found.study).exclude(pk=found.pk),
         },
     )
@@ -70,6 +84,12 @@ def difference(request: HttpRequest, slug: str, version: int, other: int) -> Htt
         "adjudication/difference.html",
         {"study": old.study, "old": old, "new": new, "changed": changes_between(old, new, person=person)},
     )
+
+
+@lru_cache(maxsize=64)
+def _agreement(pk: int, sha256: str) -> queries.Agreement:
+    """Keep the agreement of a frozen version, which never changes; the digest tells it from another's key."""
+    return queries.agreement_of(ReferenceStandard.objects.get(pk=pk, sha256=sha256))
 
 
 def _versions(

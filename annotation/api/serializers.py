@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from annotation.models import Role, Study
+from annotation.models import Question, Role, Study
 from annotation.services.keys import REASON_LENGTH
 from annotation.services.labels import COMMENT_LENGTH, LONGEST_SITTING
 from core.api.fields import Input, StrictBoolean, StrictInteger, StrictText
@@ -158,6 +158,26 @@ class SkipSerializer(serializers.Serializer):
 
     reason = serializers.CharField()
     skipped_at = serializers.DateTimeField(source="created_at")
+
+
+class QuestionSerializer(serializers.Serializer):
+    """A question with its key in force; how its solutions were judged is not told."""
+
+    question_id = serializers.CharField(source="external_id")
+    statement = serializers.CharField()
+    subject = serializers.CharField()
+    status = serializers.ChoiceField(choices=Question.Status.choices)
+    exclusion_reason = serializers.CharField()
+    reference_answer = serializers.CharField(source="answer", allow_null=True)
+    reference_version = serializers.IntegerField(source="answer_version", allow_null=True)
+    traces = serializers.IntegerField(source="trace_count")
+    key_reports = serializers.IntegerField(source="report_count")
+
+
+class ReportedKeySerializer(KeyReportSerializer):
+    """A report that a question's reference answer looks wrong; who reported is not told."""
+
+    question_id = serializers.CharField(source="question.external_id")
 
 
 class TraceQuery(Input):

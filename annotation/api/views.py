@@ -22,7 +22,7 @@ from core.api.views import ApiView
 from core.mathtext import render
 from core.models import Scope, User
 
-OVERSEERS = {Role.LEAD, Role.ADMINISTRATOR}
+OVERSEERS = (Role.LEAD, Role.ADMINISTRATOR)
 
 
 class StudiesView(ApiView):
@@ -49,7 +49,7 @@ class StudyView(ApiView):
             "overlap": study.overlap,
             "show_reference_answer": study.show_reference_answer,
             "progress": queries.progress(study, self.person) if Role.ANNOTATOR in roles else None,
-            "stages": _stages(study, self.person, roles) if roles & OVERSEERS else None,
+            "stages": _stages(study, self.person, roles) if roles & set(OVERSEERS) else None,
         }
         return Response(shapes.StudyDetailSerializer(content).data)
 
@@ -67,6 +67,27 @@ class GuidelineView(ApiView):
             "published_at": newest.created_at if newest else None,
         }
         return Response(shapes.GuidelineSerializer(content).data)
+
+
+class QuestionsView(ApiView):
+    """The questions."""
+
+    @extend_schema(operation_id="questions", responses=shapes.QuestionSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the questions with their keys, numbers of solutions and of key reports."""
+        study = study_for(self.person, slug, *OVERSEERS)
+        return self.listed(queries.questions_of(study), shapes.QuestionSerializer)
+
+
+class ReportedKeysView(ApiView):
+    """The reports on keys."""
+
+    @extend_schema(operation_id="key_reports", responses=shapes.ReportedKeySerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the reports that a reference answer looks wrong, the newest first."""
+        study = study_for(self.person, slug, *OVERSEERS)
+        rows = queries.key_reports(study).order_by("-created_at", "-pk")
+        return self.listed(rows, shapes.ReportedKeySerializer)
 
 
 class NextView(ApiView):

@@ -14,13 +14,16 @@ Row = tuple[Any, ...]
 CHUNK = 2000
 
 
-def labels_for_export(study: Study, *, arm: str | None = None) -> QuerySet[Label]:
-    """Return every label of a study, superseded ones too, of one arm or of both."""
-    labels = Label.objects.filter(trace__study=study)
+def labels_for_export(study: Study, *, arm: str | None = None, checks: bool = False) -> QuerySet[Label]:
+    """Return every label of a study, superseded ones too, of one arm or of both.
+
+    Labels on check items count in nothing and are left out; with `checks` they alone are returned.
+    """
+    labels = Label.objects.filter(trace__study=study, trace__check_item__isnull=not checks)
     return labels if arm is None else labels.filter(arm=arm)
 
 
-def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
+def label_rows(study: Study, *, arm: str | None = None, checks: bool = False) -> Iterator[Row]:
     """Yield the labels in the order of LABEL_COLUMNS, by trace, arm, labeller and revision.
 
     `key_wrong` is the person's newest report on the key of the trace's question; it stands in each of their
@@ -34,7 +37,7 @@ def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
         question=OuterRef("trace__question"), reporter=OuterRef("person")
     ).order_by("-reference_version")
     found = (
-        labels_for_export(study, arm=arm)
+        labels_for_export(study, arm=arm, checks=checks)
         .annotate(
             key_wrong=Subquery(report.values("reason")[:1]),
             key_wrong_version=Subquery(report.values("reference_version")[:1]),

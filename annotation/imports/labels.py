@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from annotation import blindness
+from annotation import blindness, hooks
 from annotation.access import study_named
 from annotation.exports.columns import KINDS
 from annotation.imports.fields import ConflictingRow, RefusedRow, check_step
@@ -154,6 +154,8 @@ def import_labels(
         source.raise_if_empty(report.rows)
         if report.new:
             tally.refresh(study)
+        if report.new or report.revised:
+            hooks.labels_changed(study=study, actor=actor)
         if report.new or report.revised or report.key_reports:
             audit.record(
                 scope=study.slug,

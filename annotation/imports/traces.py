@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
+from annotation import hooks
 from annotation.imports import formats, hle
 from annotation.imports.fields import ConflictingRow, RefusedRow
 from annotation.imports.reading import Source, read_each
@@ -134,6 +135,8 @@ def import_traces(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new["labels"]:
+            hooks.labels_changed(study=study, actor=actor)
         if report.new.total():
             tally.refresh(study)
             audit.record(

@@ -1,12 +1,18 @@
 """Models of studies and of the labels put on their traces."""
 
+from annotation.models.debate import DebateRound
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.queue import Assignment, Pause, PersonProgress, StudyProgress, TraceProgress
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
+from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
 
 __all__ = [
     "Assignment",
+    "CheckItem",
+    "DebateRound",
     "Draft",
+    "GateAnswer",
+    "GateResult",
     "GuidelineVersion",
     "KeyReport",
     "Label",
@@ -22,4 +28,5 @@ __all__ = [
     "StudyProgress",
     "Trace",
     "TraceProgress",
+    "TrainingPlan",
 ]

@@ -22,7 +22,9 @@ class TraceProgress(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="+")
     token = models.CharField(max_length=24)
-    included = models.BooleanField(default=True, help_text="its question is not excluded")
+    included = models.BooleanField(
+        default=True, help_text="its question is not excluded, and it is no check item"
+    )
     readable = models.BooleanField(default=True, help_text="it came with its text")
     priority = models.PositiveSmallIntegerField(default=0, help_text="higher is handed out first")
     wanted = models.PositiveSmallIntegerField(default=0)

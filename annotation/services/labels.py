@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
-from annotation import blindness
-from annotation.models import Draft, Label, Reservation, Trace
+from annotation import blindness, hooks
+from annotation.models import CheckItem, Draft, Label, Reservation, Trace
 from annotation.queries import current_label, labeller_name
 from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
@@ -59,6 +60,8 @@ def submit_label(
 def _check(trace: Trace, step: int | None, comment: str) -> None:
     if trace.n_steps is None or not trace.steps:
         raise InvalidLabel("this trace came without its text, so it cannot be judged here")
+    if CheckItem.objects.filter(trace=trace).exclude(kind=CheckItem.Kind.HIDDEN).exists():
+        raise InvalidLabel("this solution belongs to the training; it is not labelled")
     if step is not None and not 1 <= step <= trace.n_steps:
         raise InvalidLabel(f"step {step} is not in this trace: its steps are 1 to {trace.n_steps}")
     if len(comment) > COMMENT_LENGTH:
@@ -91,13 +94,15 @@ def _record(
         first_error_step=first_error_step,
         comment=comment,
         guideline=guideline,
-        active_seconds=None if active_seconds is None else max(0, min(active_seconds, LONGEST_SITTING)),
+        active_seconds=_active_seconds(active_seconds, standing),
         revision=revision + 1,
         supersedes=standing,
         source="desk",
     )
     if standing is None:
         tally.label_added(trace=trace, labeller=label.labeller)
+    # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
+    hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
         scope=trace.study.slug,
         actor=person,
@@ -112,6 +117,20 @@ def _record(
         },
     )
     return label
+
+
+def _active_seconds(told: int | None, standing: Label | None) -> int | None:
+    """Return the active time of this revision alone.
+
+    A page that came back from the browser's memory goes on counting from what it sent before: no revision has
+    more time than has passed since the one before it.
+    """
+    if told is None:
+        return None
+    most = LONGEST_SITTING
+    if standing is not None:
+        most = min(most, int((timezone.now() - standing.created_at).total_seconds()))
+    return max(0, min(told, most))
 
 
 def _finish(trace: Trace, person: User) -> None:

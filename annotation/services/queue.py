@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
-from annotation import masking, queries
+from annotation import masking, queries, training
 from annotation.models import (
     Assignment,
     Label,
@@ -30,6 +30,7 @@ HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed whi
 BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
+LAST = "~"  # stands after every token
 
 
 class InvalidSkip(UserError):
@@ -39,9 +40,13 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
+    None is open to a person who has still to pass the study's gate (`training.may_read`).
+
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
     the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
     """
+    if not training.may_read(study, person):
+        return None
     with transaction.atomic():
         if queries.is_paused(study, person):
             return None
@@ -95,6 +100,8 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
         if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
             return None
         row = queries.open_to(trace.study, person).filter(trace=trace).first()
+        if row is None:
+            row = next((one for one in queries.hidden_items(trace.study, person) if one.pk == trace.pk), None)
         if row is None or _lock(trace.study, person, row) is None:
             return None
         return hold_trace(trace, person)
@@ -132,13 +139,19 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
 
     The place is kept, so that a claim does not walk again over everything that the person has done. What others
     held while the place moved on is found in a second round from the start.
+
+    Hidden check items stand among the others by their random tokens. They alone are no reason to go on: when
+    nothing else is open, none is offered.
     """
     place = PersonProgress.objects.filter(study=study, labeller=queries.labeller_name(person)).first()
     start = masking.queue_start(study, person)
+    hidden = queries.hidden_items(study, person)
     key = place.cursor if place else ""
     if place and key:
-        yield from _ranked(study, person, _block(rows, start, key, place.until))
+        block = _block(rows, start, key, place.until)
         key = place.until
+        if block:
+            yield from _ranked(study, person, block + _passed(hidden, start, key))
     for _ in range(5):
         block = _next_block(study, rows, start, key)
         if not block and key:
@@ -147,13 +160,19 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
         if not block:
             return
         first, key = _key(block[0], start), _key(block[-1], start)
+        if len(block) < BLOCK:
+            key = key[:2] + LAST
         PersonProgress.objects.bulk_create(
             [PersonProgress(study=study, labeller=queries.labeller_name(person), cursor=first, until=key)],
             update_conflicts=True,
             unique_fields=["study", "labeller"],
             update_fields=["cursor", "until"],
         )
-        yield from _ranked(study, person, block)
+        yield from _ranked(study, person, block + _passed(hidden, start, key))
+
+
+def _passed(hidden: list[TraceProgress], start: str, key: str) -> list[TraceProgress]:
+    return [row for row in hidden if _key(row, start) <= key]
 
 
 def _ranked(study: Study, person: User, block: list[TraceProgress]) -> list[TraceProgress]:
@@ -215,7 +234,7 @@ def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
         return None
     # Only other people's labels and holds can have come since; what the person did is theirs to know.
     live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
-    if locked.labels + live.count() >= locked.wanted:
+    if locked.wanted and locked.labels + live.count() >= locked.wanted:
         return None
     trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
     trace.study = study

@@ -25,14 +25,15 @@ CHUNK = 500
 TRACES = """
 INSERT INTO annotation_traceprogress
     (trace_id, study_id, question_id, token, included, readable, priority, wanted, labels)
-SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included',
+SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included' AND c.id IS NULL,
        t.n_steps IS NOT NULL AND t.cut <> 'text_free', 0,
-       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
+       CASE WHEN q.status = 'included' AND c.id IS NULL AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
             THEN s.overlap ELSE 0 END,
        COALESCE(l.number, 0)
 FROM annotation_trace t
 JOIN annotation_question q ON q.id = t.question_id
 JOIN annotation_study s ON s.id = t.study_id
+LEFT JOIN annotation_checkitem c ON c.trace_id = t.id
 LEFT JOIN (
     SELECT l.trace_id, COUNT(*) AS number FROM annotation_label l
     JOIN annotation_trace lt ON lt.id = l.trace_id

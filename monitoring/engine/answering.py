@@ -56,7 +56,7 @@ class Offline:
 
     async def answer(self, work: Work) -> Reply:
         assert work.case is not None
-        return await asyncio.to_thread(self._baseline.answer, work.case)
+        return await asyncio.to_thread(offline.answer, self._baseline, work.case)
 
     async def aclose(self) -> None:
         """There is nothing to close."""

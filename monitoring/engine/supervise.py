@@ -132,10 +132,11 @@ def wait_for(
 
 
 def counts(batch: Batch) -> tuple[int, int]:
-    """Return how many calls of a batch are done, and how many there are."""
+    """Return how many calls of a batch are done, and how many there are without those skipped."""
     rows = Call.objects.filter(run__batch=batch).values_list("status").annotate(n=Count("pk"))
     by_status: dict[str, int] = dict(rows)
-    return by_status.get(Call.Status.DONE, 0), sum(by_status.values())
+    skipped = by_status.get(Call.Status.SKIPPED, 0)
+    return by_status.get(Call.Status.DONE, 0), sum(by_status.values()) - skipped
 
 
 class _sigterm_as_exit:

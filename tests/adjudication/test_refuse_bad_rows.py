@@ -16,16 +16,22 @@ from adjudication.models import (
     CriticalRole,
     Decision,
     Dispute,
+    Guess,
+    OpenedArguments,
     ReferenceStandard,
+    Rules,
     StandardLabel,
+    StatedGap,
 )
-from annotation.models import GuidelineVersion, KeyReport, Study, Trace
+from annotation.models import DebateRound, GateAnswer, GateResult, GuidelineVersion, KeyReport, Study, Trace
 from core import audit
 from core.guards import GuardFinalRows
 from core.models import AuditEntry, User
 from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
 from tests.adjudication.build import make_dispute, make_standard, settle
+from tests.annotation.build import make_check_item
 from tests.build import make_label, make_person, make_question, make_study, make_trace
+from tests.verification.final_rows import FINAL as FINAL_OF_VERIFICATION
 
 pytestmark = pytest.mark.django_db
 
@@ -119,9 +125,31 @@ def _bad_role(**fields: Any) -> Callable[[Study, User], Any]:
     return insert
 
 
+def _second_gap(*, of_trace: bool) -> Callable[[Study, User], Any]:
+    def insert(study: Study, lead: User) -> Any:
+        trace = make_trace(make_question(study)) if of_trace else None
+        StatedGap.objects.create(study=study, trace=trace, reason="x")
+        return StatedGap.objects.create(study=study, trace=trace, reason="y")
+
+    return insert
+
+
+def _second_opening(study: Study, lead: User) -> Any:
+    opened = OpenedArguments.objects.create(dispute=make_dispute(study), person=lead)
+    return OpenedArguments.objects.create(dispute=opened.dispute, person=lead)
+
+
+def _second_guess(study: Study, lead: User) -> Any:
+    guess = Guess.objects.create(decision=settle(make_dispute(study), lead), person=lead, source="human")
+    return Guess.objects.create(decision=guess.decision, person=lead, source="")
+
+
 BAD: dict[str, list[Callable[[Study, User], Any]]] = {
     "one standing dispute per trace": [_second_standing_dispute],
-    "a dispute differs in something": [_bad_dispute(differs_in_step=False)],
+    "a dispute differs in something or a rule sent it": [
+        _bad_dispute(differs_in_step=False),
+        _bad_dispute(differs_in_step=False, by_rule="whim"),
+    ],
     "a dispute has one of three states": [_bad_dispute(status="lost")],
     "one decision per dispute and revision": [_second_revision_1],
     "a decision states its rationale": [_bad_decision(rationale="")],
@@ -155,7 +183,30 @@ BAD: dict[str, list[Callable[[Study, User], Any]]] = {
         _bad_standard_label(first_error_step_min=3, first_error_step_max=4),
     ],
     "one critical role per trace and revision": [_bad_role()],
-    "a critical role is one of four": [_bad_role(kind="other", revision=2)],
+    "a critical role is one of four, or taken back": [
+        _bad_role(kind="other", revision=2),
+        lambda study, lead: CriticalRole.objects.create(trace=make_trace(make_question(study)), kind=""),
+    ],
+    "one-arm traces go by one of four rules": [
+        lambda study, lead: Rules.objects.create(study=study, one_arm="some")
+    ],
+    "a sample is 1 to 100 percent": [
+        lambda study, lead: Rules.objects.create(study=study, sample_percent=0),
+        lambda study, lead: Rules.objects.create(study=study, sample_percent=101),
+    ],
+    "the debate is expected, not, or once it began": [
+        lambda study, lead: Rules.objects.create(study=study, debate_expected="soon")
+    ],
+    "one stated gap per trace": [_second_gap(of_trace=True)],
+    "one stated gap for a whole study": [_second_gap(of_trace=False)],
+    "a stated gap says why": [lambda study, lead: StatedGap.objects.create(study=study, reason="")],
+    "arguments are opened once per lead and dispute": [_second_opening],
+    "one guess per decision and person": [_second_guess],
+    "a guess is human, debate or none": [
+        lambda study, lead: Guess.objects.create(
+            decision=settle(make_dispute(study), lead), person=lead, source="both"
+        )
+    ],
 }
 
 
@@ -223,6 +274,30 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
     "adjudication_criticalrole": lambda study, lead: CriticalRole.objects.create(
         trace=make_trace(make_question(study)), kind="substantive"
     ),
+    "annotation_gateanswer": lambda study, lead: GateAnswer.objects.create(
+        item=make_check_item(study), person=lead, attempt=1, final_correct=True
+    ),
+    "annotation_gateresult": lambda study, lead: GateResult.objects.create(
+        study=study,
+        person=lead,
+        attempt=1,
+        items=1,
+        answers_right=1,
+        steps_right=1,
+        answer_mark=80,
+        step_mark=60,
+        passed=True,
+    ),
+    "adjudication_guess": lambda study, lead: Guess.objects.create(
+        decision=settle(make_dispute(study), lead), person=lead
+    ),
+    "adjudication_openedarguments": lambda study, lead: OpenedArguments.objects.create(
+        dispute=make_dispute(study), person=lead
+    ),
+    "adjudication_statedgap": lambda study, lead: StatedGap.objects.create(study=study, reason="x"),
+    "annotation_debateround": lambda study, lead: DebateRound.objects.create(
+        trace=make_trace(make_question(study)), name="R1", model="m", source="test"
+    ),
     "annotation_guidelineversion": lambda study, lead: GuidelineVersion.objects.create(
         study=study, version=1, text="x"
     ),
@@ -235,7 +310,7 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
     "core_auditentry": _audit_entry,
     "monitoring_attempt": _attempt,
     "monitoring_verdict": _verdict,
-}
+} | FINAL_OF_VERIFICATION
 
 
 def test_every_guarded_table_is_tried() -> None:

@@ -244,6 +244,7 @@ def test_the_command_tells_the_audit_trail(full: Study, tmp_path: Path, capsys: 
         "format": "csv",
         "arm": "all",
         "rows": 35,
+        "checks": False,
         "sha256": report["sha256"],
         "by": "command line",
     }

@@ -51,3 +51,33 @@ def test_a_failure_is_one_sentence_and_status_1() -> None:
 def test_bad_usage_is_status_2() -> None:
     assert run("import_traces").returncode == 2
     assert run("import_traces", "f", "--study", "x", "--format", "odd").returncode == 2
+
+
+def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback() -> None:
+    program = (
+        "import django; from django.conf import settings; settings.configure(); django.setup()\n"
+        "from core.management.base import FalsestepCommand\n"
+        "class Command(FalsestepCommand):\n"
+        "    def run(self, **options):\n"
+        "        for number in range(100000): self.say(str(number))\n"
+        "Command().run_from_argv(['manage.py', 'count'])"
+    )
+    command = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout is not None and command.stderr is not None
+    assert command.stdout.readline() == b"0\n"
+    command.stdout.close()
+    errors = command.stderr.read()
+    command.stderr.close()
+    assert command.wait(timeout=60) == 141
+    assert errors == b""
+
+
+def test_a_pipe_that_breaks_inside_the_work_is_told() -> None:
+    class Command(FalsestepCommand):
+        def run(self, **options: object) -> None:
+            raise BrokenPipeError("the broker went away")
+
+    with pytest.raises(BrokenPipeError):
+        Command().handle()

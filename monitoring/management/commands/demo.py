@@ -14,6 +14,7 @@ from django.core.management import call_command
 
 from adjudication.models import ReferenceStandard
 from adjudication.services.disputes import recompute_disputes
+from adjudication.services.rules import state_gap
 from adjudication.services.standards import freeze_standard
 from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
@@ -78,6 +79,7 @@ class Command(FalsestepCommand):
 
     def _settle(self, study: Study) -> ReferenceStandard:
         adam = self.people["adam"]
+        state_gap(study=study, reason="some solutions of the sample have one reader only", actor=adam)
         recompute_disputes(study=study, actor=adam)
         decided = lead.settle(study=study, lead=adam, path=SAMPLE / "decisions.jsonl")
         frozen = freeze_standard(study=study, note="The sample's standard", actor=adam)

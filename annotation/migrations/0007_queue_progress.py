@@ -8,14 +8,15 @@ from django.db import migrations, models
 TRACES = """
 INSERT INTO annotation_traceprogress
     (trace_id, study_id, question_id, token, included, readable, priority, wanted, labels)
-SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included',
+SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included' AND c.id IS NULL,
        t.n_steps IS NOT NULL AND t.cut <> 'text_free', 0,
-       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
+       CASE WHEN q.status = 'included' AND c.id IS NULL AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
             THEN s.overlap ELSE 0 END,
        COALESCE(l.number, 0)
 FROM annotation_trace t
 JOIN annotation_question q ON q.id = t.question_id
 JOIN annotation_study s ON s.id = t.study_id
+LEFT JOIN annotation_checkitem c ON c.trace_id = t.id
 LEFT JOIN (
     SELECT trace_id, COUNT(*) AS number FROM annotation_label
     WHERE arm = 'human' AND revision = 1 GROUP BY trace_id
@@ -50,7 +51,7 @@ SELECT study_id, labeller, SUM(mine), SUM(passed), '', '' FROM (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0004_time_of_a_label"),
+        ("annotation", "0006_debate_rounds"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -131,7 +132,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("token", models.CharField(max_length=24)),
-                ("included", models.BooleanField(default=True, help_text="its question is not excluded")),
+                (
+                    "included",
+                    models.BooleanField(
+                        default=True, help_text="its question is not excluded, and it is no check item"
+                    ),
+                ),
                 ("readable", models.BooleanField(default=True, help_text="it came with its text")),
                 (
                     "priority",
