@@ -371,7 +371,6 @@ for (const [index, item] of steps.entries()) {
     mark(Number(item.dataset.step));
   });
 }
-for (const button of document.querySelectorAll("[data-source], [data-copy], [data-keys], [data-key-hint]")) button.hidden = false;
 
 /* ---- keys ------------------------------------------------------------------------------------------ */
 

@@ -61,4 +61,3 @@ field?.addEventListener("keydown", (event) => {
     search();
   }
 });
-if (box) box.hidden = false;

@@ -4,11 +4,12 @@ const paper = document.querySelector(".desk-text");
 let index = null;
 let marked = [];
 
-// A letter with its subscript is another symbol than the letter alone; powers and primes are not looked at.
+// A letter with its subscript is another symbol than the letter alone, and an upright m (a unit) another than m;
+// powers and primes are not looked at.
 function symbolOf(element) {
   const parent = element.parentElement;
   const subscripted = parent?.matches("msub, msubsup") && parent.firstElementChild === element;
-  const base = element.textContent.trim();
+  const base = element.textContent.trim() && `${element.getAttribute("mathvariant") ?? ""} ${element.textContent.trim()}`;
   return subscripted ? `${base}_${parent.children[1].textContent.trim()}` : base;
 }
 
