@@ -24,7 +24,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     page = Paginator(queries.question_keys(study), ROWS).get_page(request.GET.get("page"))
     shown = list(page.object_list)
     # That somebody doubts a key is a person's word on the question: hidden as long as the report itself is.
-    hidden = set(blindness.hidden_questions(study, person).filter(pk__in=shown).values_list("pk", flat=True))
+    hidden = blindness.hidden_among(study, person, shown)
     rows = [
         {
             "question": question,
