@@ -2,6 +2,7 @@
 
 from annotation.models.debate import DebateRound
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
+from annotation.models.pilot import Coherence, ErrorType, PilotJudgement
 from annotation.models.queue import Assignment, Pause, PersonProgress, StudyProgress, TraceProgress
 from annotation.models.study import Membership, Question, ReferenceAnswer, Role, Study, Trace
 from annotation.models.training import CheckItem, GateAnswer, GateResult, TrainingPlan
@@ -9,8 +10,10 @@ from annotation.models.training import CheckItem, GateAnswer, GateResult, Traini
 __all__ = [
     "Assignment",
     "CheckItem",
+    "Coherence",
     "DebateRound",
     "Draft",
+    "ErrorType",
     "GateAnswer",
     "GateResult",
     "GuidelineVersion",
@@ -19,6 +22,7 @@ __all__ = [
     "Membership",
     "Pause",
     "PersonProgress",
+    "PilotJudgement",
     "Question",
     "ReferenceAnswer",
     "Reservation",

@@ -40,10 +40,9 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
-    None is open to a person who has still to pass the study's gate (`training.may_read`).
-
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
-    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
+    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none, nor
+    who has still to pass the study's gate (`training.may_read`). Hidden check items come in between.
     """
     if not training.may_read(study, person):
         return None
@@ -54,6 +53,10 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         if held is not None:
             hold_trace(held, person)
             return held
+        hidden = training.hidden_next(study, person)
+        if hidden is not None:
+            hold_trace(hidden, person)
+            return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person):
@@ -71,6 +74,8 @@ def skip_trace(*, trace: Trace, person: User, reason: str) -> Skip:
     reason = " ".join(reason.split())[:500]
     if not reason:
         raise InvalidSkip("say in a few words why you skip this trace")
+    if "\0" in reason:
+        raise InvalidSkip("the reason holds a NUL character, which cannot be stored")
     with transaction.atomic():
         tally.hold(trace.study_id)
         skip, created = Skip.objects.get_or_create(trace=trace, person=person, defaults={"reason": reason})
@@ -99,9 +104,9 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
             return until
         if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
             return None
+        if any(row.pk == trace.pk for row in queries.hidden_items(trace.study, person)):
+            return hold_trace(trace, person)  # whoever else has judged a hidden check item
         row = queries.open_to(trace.study, person).filter(trace=trace).first()
-        if row is None:
-            row = next((one for one in queries.hidden_items(trace.study, person) if one.pk == trace.pk), None)
         if row is None or _lock(trace.study, person, row) is None:
             return None
         return hold_trace(trace, person)
@@ -139,19 +144,13 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
 
     The place is kept, so that a claim does not walk again over everything that the person has done. What others
     held while the place moved on is found in a second round from the start.
-
-    Hidden check items stand among the others by their random tokens. They alone are no reason to go on: when
-    nothing else is open, none is offered.
     """
     place = PersonProgress.objects.filter(study=study, labeller=queries.labeller_name(person)).first()
     start = masking.queue_start(study, person)
-    hidden = queries.hidden_items(study, person)
     key = place.cursor if place else ""
     if place and key:
-        block = _block(rows, start, key, place.until)
+        yield from _ranked(study, person, _block(rows, start, key, place.until))
         key = place.until
-        if block:
-            yield from _ranked(study, person, block + _passed(hidden, start, key))
     for _ in range(5):
         block = _next_block(study, rows, start, key)
         if not block and key:
@@ -168,11 +167,7 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
             unique_fields=["study", "labeller"],
             update_fields=["cursor", "until"],
         )
-        yield from _ranked(study, person, block + _passed(hidden, start, key))
-
-
-def _passed(hidden: list[TraceProgress], start: str, key: str) -> list[TraceProgress]:
-    return [row for row in hidden if _key(row, start) <= key]
+        yield from _ranked(study, person, block)
 
 
 def _ranked(study: Study, person: User, block: list[TraceProgress]) -> list[TraceProgress]:
@@ -234,7 +229,7 @@ def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
         return None
     # Only other people's labels and holds can have come since; what the person did is theirs to know.
     live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
-    if locked.wanted and locked.labels + live.count() >= locked.wanted:
+    if locked.labels + live.count() >= locked.wanted:
         return None
     trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
     trace.study = study

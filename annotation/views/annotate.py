@@ -11,8 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation import pages
 from annotation.access import trace_for
-from annotation.forms import RIGHT, DraftForm, LabelForm
+from annotation.forms import RIGHT, DraftForm, LabelForm, label_form
 from annotation.models import Role, Trace
+from annotation.pilot import PilotValues
 from annotation.services.drafts import save_draft
 from annotation.services.guideline import first_guideline
 from annotation.services.keys import report_key
@@ -30,7 +31,7 @@ def annotate(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     trace = trace_for(person, slug, token, Role.ANNOTATOR)
     if request.method != "POST":
         return _page(request, trace, person)
-    form = LabelForm(request.POST)
+    form = label_form(trace.study)(request.POST)
     if not form.is_valid():
         return _page(request, trace, person, entered=_entered(form), errors=_errors(form), status=422)
     try:
@@ -42,6 +43,7 @@ def annotate(request: HttpRequest, slug: str, token: str) -> HttpResponse:
             comment=form.cleaned_data["comment"],
             expected_revision=form.cleaned_data["revision"],
             active_seconds=form.cleaned_data["active_seconds"],
+            pilot=form.pilot,
         )
     except InvalidLabel as error:
         return _page(request, trace, person, entered=_entered(form), errors=[_sentence(error)], status=422)
@@ -153,6 +155,7 @@ def _entered(form: LabelForm) -> pages.Entered:
         step=int(step) if step.isdecimal() and len(step) < 7 else None,
         comment=raw.get("comment", ""),
         active_seconds=int(seconds) if seconds.isdecimal() and len(seconds) < 7 else 0,
+        pilot=PilotValues(raw.get("coherence", ""), raw.get("error_type", "")),
     )
 
 

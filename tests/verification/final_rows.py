@@ -58,7 +58,7 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
         fingerprint="0" * 64,
     ),
     "verification_expertruling": lambda study, lead: ExpertRuling.objects.create(
-        item=make_item(make_trace(make_question(study))), outcome=ExpertRuling.Outcome.values[-1], reason="r", expert=lead
+        item=make_item(make_trace(make_question(study))), outcome="unresolved", reason="r", expert=lead
     ),
     "verification_taskspecification": lambda study, lead: specify(make_question(study), target="x"),
     "verification_rule": lambda study, lead: Rule.objects.create(
