@@ -124,6 +124,7 @@ def import_checks(
         if report.new:
             tally.refresh(study)
         if report.new or report.replaced:
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,

@@ -30,6 +30,7 @@ HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed whi
 BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
+LAST = "~"  # stands after every token
 
 
 class InvalidSkip(UserError):
@@ -103,7 +104,9 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
             return until
         if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
             return None
-        row = TraceProgress.objects.filter(trace=trace).first()
+        if any(row.pk == trace.pk for row in queries.hidden_items(trace.study, person)):
+            return hold_trace(trace, person)  # whoever else has judged a hidden check item
+        row = queries.open_to(trace.study, person).filter(trace=trace).first()
         if row is None or _lock(trace.study, person, row) is None:
             return None
         return hold_trace(trace, person)
@@ -156,6 +159,8 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
         if not block:
             return
         first, key = _key(block[0], start), _key(block[-1], start)
+        if len(block) < BLOCK:
+            key = key[:2] + LAST
         PersonProgress.objects.bulk_create(
             [PersonProgress(study=study, labeller=queries.labeller_name(person), cursor=first, until=key)],
             update_conflicts=True,
@@ -214,16 +219,20 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
 
 
 def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
-    """Lock a candidate and look again whether it is still open; None if not, or if somebody has it."""
-    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk)
-    if not locked.values_list("pk", flat=True):
+    """Lock a candidate and look again whether others have filled it; None if so, or if somebody has it."""
+    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk).first()
+    if locked is None:
         return None
-    if study.sharing == Study.Sharing.TOGETHER and not _lock_question(row.question_id):
+    if study.sharing == Study.Sharing.TOGETHER and not (
+        _lock_question(row.question_id) and queries.open_to(study, person).filter(pk=row.pk).exists()
+    ):
         return None
-    again = queries.open_to(study, person).filter(pk=row.pk).values("trace")
-    trace = Trace.objects.defer("steps", "preamble").filter(pk__in=again).first()
-    if trace is not None:
-        trace.study = study
+    # Only other people's labels and holds can have come since; what the person did is theirs to know.
+    live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
+    if locked.labels + live.count() >= locked.wanted:
+        return None
+    trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
+    trace.study = study
     return trace
 
 
