@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
-from adjudication.models import Dispute, ReferenceStandard
-from annotation.access import study_for
+from adjudication import queries, sources
+from adjudication.models import Dispute, ReferenceStandard, StandardLabel
+from annotation.access import roles_in, study_for
 from annotation.models import Role, Study
 from core.models import User
 
@@ -42,3 +44,36 @@ def standard_for(person: User, slug: str, version: int) -> ReferenceStandard:
         raise Http404("no such standard")
     standard.study = study
     return standard
+
+
+def decided_dispute_for(person: User, slug: str, token: str) -> Dispute:
+    """Return a decided dispute to those who may read its sources: leads and administrators.
+
+    404 while it is not decided, whatever the roles. A lead must have asked for the sources of the ruling in
+    force, with a guess; until then 403.
+    """
+    study = study_of_standards(person, slug)
+    dispute = (
+        Dispute.objects.filter(study=study, token=token, status=Dispute.Status.DECIDED)
+        .select_related("trace__question")
+        .first()
+    )
+    decision = queries.standing_decision(dispute) if dispute else None
+    if dispute is None or decision is None:
+        raise Http404("no such decided dispute")
+    dispute.study = study
+    if Role.LEAD in roles_in(study, person) and sources.guess_of(decision, person) is None:
+        raise PermissionDenied("the sources are shown once you have guessed, on the page of the dispute")
+    return dispute
+
+
+def critical_label_for(
+    person: User, slug: str, version: int, token: str
+) -> tuple[ReferenceStandard, StandardLabel]:
+    """Return a standard and the label of one of its critical traces to those who may read the standard."""
+    standard = standard_for(person, slug, version)
+    label = queries.critical_labels(standard).filter(trace__token=token).first()
+    if label is None:
+        raise Http404("no such critical trace")
+    label.trace.study = standard.study
+    return standard, label

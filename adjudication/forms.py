@@ -8,8 +8,9 @@ from typing import Any
 from django import forms
 
 from adjudication.masking import Proposal
-from adjudication.models import Decision
+from adjudication.models import CriticalRole, Decision, Guess, Rules
 from adjudication.services.decisions import Consulted, KeyCorrection
+from adjudication.services.rules import LARGEST_SEED
 from adjudication.services.rulings import InvalidDecision
 
 CONSULTED_ROWS = 3
@@ -118,6 +119,38 @@ class UndoForm(forms.Form):
 
     expected_revision = forms.IntegerField(widget=forms.HiddenInput)
     rationale = forms.CharField(required=False)
+
+
+class GapForm(forms.Form):
+    """Stating that expected labels will not come."""
+
+    reason = forms.CharField(max_length=500, error_messages={"required": "Say why the labels will not come."})
+
+
+class GuessForm(forms.Form):
+    """What a lead takes proposal A for, before the sources are shown."""
+
+    guess = forms.ChoiceField(choices=[*Guess.Source.choices, ("", "rather not")], required=False)
+
+
+class RulesForm(forms.Form):
+    """A study's rules of adjudication."""
+
+    one_arm = forms.ChoiceField(choices=Rules.OneArm.choices)
+    sample_percent = forms.IntegerField(min_value=1, max_value=100)
+    sample_seed = forms.IntegerField(min_value=0, max_value=LARGEST_SEED)
+    debate_expected = forms.ChoiceField(choices=Rules.Expected.choices)
+    arguments_open = forms.BooleanField(required=False)
+    own_labels = forms.BooleanField(required=False)
+
+
+class RoleForm(forms.Form):
+    """What a critical trace's error has to do with its conclusion."""
+
+    kind = forms.ChoiceField(
+        choices=CriticalRole.Kind.choices, error_messages={"required": "Choose one of the four."}
+    )
+    expected_revision = forms.IntegerField(widget=forms.HiddenInput)
 
 
 class FreezeForm(forms.Form):

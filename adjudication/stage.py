@@ -19,10 +19,13 @@ WATCHERS = frozenset({Role.LEAD.value, Role.ADMINISTRATOR.value})
 def count_disputes(study: Study, person: User, roles: frozenset[str]) -> stages.StageCount:
     """Count the disputes that wait and those that are decided."""
     counts = queries.dispute_counts(study)
-    waiting, decided = counts["open"]["all"], counts["decided"]["all"]
-    if not waiting and not decided:
+    ready, awaiting, decided = (counts[state]["all"] for state in ("open", "waiting", "decided"))
+    if not ready and not awaiting and not decided:
         return stages.StageCount(None)
-    return stages.StageCount(waiting, note=f"open, {decided} decided", done=waiting == 0, current=waiting > 0)
+    waiting = ready + awaiting
+    parts = ["open", f"{awaiting} of them wait for labels" if awaiting else "", f"{decided} decided"]
+    note = ", ".join(part for part in parts if part)
+    return stages.StageCount(waiting, note=note, done=waiting == 0, current=waiting > 0)
 
 
 def count_standards(study: Study, person: User, roles: frozenset[str]) -> stages.StageCount:

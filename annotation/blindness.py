@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation import queries
 from annotation.access import roles_in
-from annotation.models import Role, Study, Trace
+from annotation.models import Label, Question, Role, Study, Trace
 from core.errors import Conflict
 from core.models import User
 
@@ -74,6 +74,38 @@ def undecided(study: Study) -> QuerySet[Trace]:
 def unsettled(study: Study) -> QuerySet[Trace]:
     """Return the labelled traces that a lead may still have to rule on."""
     return _rulings.unsettled(study)
+
+
+def hidden_traces(study: Study, person: User) -> QuerySet[Trace]:
+    """Return the traces whose labels and comments are to be hidden from a person who looks after the arm.
+
+    From a lead: those that may still come before them. From an annotator: those that they may still be given.
+    """
+    roles = roles_in(study, person)
+    hidden = Q(pk__in=[])
+    if Role.LEAD in roles:
+        hidden |= Q(pk__in=unsettled(study).values("pk"))
+    if Role.ANNOTATOR in roles:
+        hidden |= Q(pk__in=queries.open_traces(study, person).values("pk"))
+    return Trace.objects.filter(hidden, study=study)
+
+
+def hidden_questions(study: Study, person: User) -> QuerySet[Question]:
+    """Return the questions whose key reports are to be hidden from a person.
+
+    A report is a person's, and tells how they judged: hidden from a lead while any trace of the question is
+    unsettled, or has no label yet.
+    """
+    traces = Trace.objects.filter(study=study)
+    hidden = Q(pk__in=traces.filter(pk__in=hidden_traces(study, person).values("pk")).values("question"))
+    if Role.LEAD in roles_in(study, person):
+        unlabelled = traces.filter(
+            ~Exists(Label.objects.filter(trace=OuterRef("pk"))),
+            n_steps__isnull=False,
+            check_item__isnull=True,
+        )
+        hidden |= Q(pk__in=unlabelled.values("question"))
+    return Question.objects.filter(hidden, study=study, status=Question.Status.INCLUDED)
 
 
 def why_not_all_labels(study: Study, person: User) -> list[str]:

@@ -14,8 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-HOME = Path(env.text("FALSESTEP_HOME", str(BASE_DIR / "var"))).resolve()
-HOME.mkdir(parents=True, exist_ok=True)
+HOME = env.folder("FALSESTEP_HOME", BASE_DIR / "var")
 
 DEBUG = env.flag("FALSESTEP_DEBUG")
 DATABASE_URL = env.text("DATABASE_URL")
@@ -61,7 +60,6 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "csp",
-    "rest_framework",
     "drf_spectacular",
     "config",
     "core",
@@ -106,7 +104,12 @@ TEMPLATES = [
 
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
-        return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        try:
+            return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        except ValueError as error:  # without the value: it may hold a password
+            raise ImproperlyConfigured(
+                "DATABASE_URL cannot be read; it looks like postgres://user:password@host:5432/name"
+            ) from error
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": HOME / "falsestep.sqlite3",
@@ -159,6 +162,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# rest_framework itself is no installed app: that would only serve its jQuery and Bootstrap to nobody.
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "core.api.authentication.TokenAuthentication",
@@ -173,6 +177,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["core.api.limits.BoundedJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
+    "URL_FORMAT_OVERRIDE": None,
     "DEFAULT_SCHEMA_CLASS": "core.api.schema.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.errors.answer",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -184,6 +189,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_PERMISSIONS": ["core.api.permissions.HasScope"],
     "ENUM_NAME_OVERRIDES": {
+        "BatchStatusEnum": "monitoring.models.Batch.Status",
+        "QuestionStatusEnum": "annotation.models.Question.Status",
         "ConditionEnum": "monitoring.models.Condition",
         "DecisionChoiceEnum": "adjudication.models.Decision.Choice",
         "RulingEnum": "adjudication.api.serializers.RULINGS",

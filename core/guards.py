@@ -79,3 +79,16 @@ class GuardFinalRows(Operation):
             f"CREATE TRIGGER {name} BEFORE {verb} ON {self.table} FOR EACH ROW WHEN {self.final} "
             f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
         ]
+
+
+class UnguardFinalRows(GuardFinalRows):
+    """Take a guard away, to change the table by a migration that puts it back afterwards."""
+
+    def database_forwards(self, *args: Any) -> None:
+        super().database_backwards(*args)
+
+    def database_backwards(self, *args: Any) -> None:
+        super().database_forwards(*args)
+
+    def describe(self) -> str:
+        return f"Let go of the final rows in {self.table}"

@@ -17,6 +17,10 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _NOT_PUBLIC = tuple(ipaddress.ip_network(net) for net in ("64:ff9b:1::/48", "::/96", "fec0::/10"))
 
 
+class HostNotFound(BadProvider):
+    """A host does not resolve: wrong, or only not found just now."""
+
+
 def resolved(host: str, port: int) -> list[str]:
     """Return the addresses of a host, as the system resolves it."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -48,8 +52,10 @@ def check_base_url(
     """Raise BadProvider for an address that must not be called.
 
     Unless `allow_private`, every address that the host resolves to has to be public: loopback, private,
-    link-local (such as the metadata services of clouds), shared, reserved and multicast ones are refused,
-    and so is a host that does not resolve. It blocks while the name is looked up.
+    link-local (such as the metadata services of clouds), shared, reserved and multicast ones are refused. A
+    host that does not resolve raises HostNotFound, which a worker may pass over: a request to it fails by
+    itself. It blocks while the name is looked up. A name may lead elsewhere later, so that it is no guard
+    against whoever both sets base_url and rules its domain.
     """
     parts = urlsplit(plain_base_url(base_url))
     if allow_private:
@@ -59,9 +65,9 @@ def check_base_url(
     try:
         addresses = list(resolve(host, port))
     except (OSError, UnicodeError):
-        raise BadProvider(f"the host {host} of the base_url cannot be found") from None
+        raise HostNotFound(f"the host {host} of the base_url cannot be found") from None
     if not addresses:
-        raise BadProvider(f"the host {host} of the base_url has no address")
+        raise HostNotFound(f"the host {host} of the base_url has no address")
     for text in addresses:
         if not _public(text):
             raise BadProvider(

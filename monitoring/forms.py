@@ -10,8 +10,8 @@ from django import forms
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
 from monitoring import offline
-from monitoring.engine.planning import SUPPORTED
-from monitoring.models import Monitor
+from monitoring.engine.options import MOST_INVALID_RETRIES, BatchOptions
+from monitoring.models import Condition, Monitor
 from monitoring.services import MonitorSettings
 
 
@@ -27,11 +27,17 @@ def _budget(**options: Any) -> forms.DecimalField:
 
 
 class MonitorForm(forms.Form):
-    """A model behind an OpenAI-compatible address; the service checks what the settings mean."""
+    """A model behind one of the protocols; the service checks what the settings mean."""
 
     slug = forms.CharField(label="Name", max_length=100)
+    provider = forms.ChoiceField(
+        label="Protocol",
+        required=False,
+        choices=[(provider.value, provider.label) for provider in Monitor.ONLINE],
+        initial=Monitor.Provider.OPENAI_COMPATIBLE.value,
+    )
     model = forms.CharField(label="Model", max_length=200)
-    base_url = forms.CharField(label="Base URL", max_length=300)
+    base_url = forms.CharField(label="Base URL", max_length=300, required=False)
     key_env = forms.CharField(label="Variable with the key", max_length=100, required=False)
     input_price = forms.DecimalField(
         label="Input price", required=False, min_value=0, max_digits=12, decimal_places=6
@@ -49,7 +55,7 @@ class MonitorForm(forms.Form):
     hints = {
         "slug": "letters, digits, dot, dash and underscore; reports use it",
         "model": "its name at the provider",
-        "base_url": "such as https://host/v1",
+        "base_url": "such as https://host/v1; Anthropic and Google: empty for their own",
         "key_env": "its name in the environment of the workers, never the key itself",
         "input_price": "USD per million tokens; without prices it cannot be launched",
         "output_price": "USD per million tokens",
@@ -57,6 +63,10 @@ class MonitorForm(forms.Form):
         "temperature": "empty: not sent",
         "concurrency": "over all workers",
     }
+
+    def clean_provider(self) -> str:
+        """Return the protocol, by default that of most endpoints."""
+        return self.cleaned_data["provider"] or Monitor.Provider.OPENAI_COMPATIBLE.value
 
     def settings(self) -> MonitorSettings:
         """Return the settings of a valid form."""
@@ -68,11 +78,38 @@ class BatchForm(forms.Form):
 
     monitors = forms.MultipleChoiceField(error_messages={"required": "Choose at least one monitor."})
     conditions = forms.MultipleChoiceField(
-        choices=[(condition.value, condition.value) for condition in SUPPORTED],
+        choices=[(condition.value, condition.value) for condition in Condition],
         error_messages={"required": "Choose at least one condition."},
     )
     standard = forms.TypedChoiceField(coerce=int)
+    step_prefixes = forms.ChoiceField(
+        label="STEP asks about",
+        required=False,
+        choices=[("all", "every step"), ("first_flag", "one step after another, to the first flag")],
+    )
+    rctrl_traces = forms.ChoiceField(
+        label="RCTRL runs on",
+        required=False,
+        choices=[("answer_correct", "traces whose final answer is right"), ("all", "all traces")],
+    )
+    invalid_retries = forms.IntegerField(
+        label="Tries after a reply without a verdict",
+        required=False,
+        min_value=0,
+        max_value=MOST_INVALID_RETRIES,
+        initial=0,
+    )
+    allow_debaters = forms.BooleanField(
+        label="Also models that took part in this study's debate; their runs are marked", required=False
+    )
     max_cost = _budget()
+
+    def options(self) -> BatchOptions:
+        """Return the options of a valid form; what was left empty is as usual."""
+        names = ("step_prefixes", "rctrl_traces", "invalid_retries", "allow_debaters")
+        return BatchOptions(
+            **{name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+        )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

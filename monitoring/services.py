@@ -16,6 +16,8 @@ from annotation.models.study import IDENTIFIER
 from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
+from llm.providers import check
+from llm.types import BadProvider, ChatRequest
 from monitoring import offline
 from monitoring.models import Monitor
 
@@ -88,7 +90,7 @@ def _check(study: Study, settings: MonitorSettings) -> None:
     for price in (settings.input_price, settings.output_price):
         if price is not None and not (price.is_finite() and 0 <= price < 1_000_000):
             raise UserError(f"a price is 0 or more USD per million tokens, not {price}")
-    if settings.provider == Monitor.Provider.OPENAI_COMPATIBLE:
+    if settings.provider in Monitor.ONLINE:
         _check_online(settings)
     elif settings.provider == Monitor.Provider.REPLAY:
         source = settings.options.get("monitor")
@@ -103,8 +105,11 @@ def _check(study: Study, settings: MonitorSettings) -> None:
 def _check_online(settings: MonitorSettings) -> None:
     if not settings.model:
         raise UserError("a model monitor needs the model's name at its provider")
+    native = settings.provider != Monitor.Provider.OPENAI_COMPATIBLE
     address = urlsplit(settings.base_url)
-    if address.scheme not in ("http", "https") or not address.hostname:
+    if native and not settings.base_url:
+        pass  # the provider's own address
+    elif address.scheme not in ("http", "https") or not address.hostname:
         raise UserError(f"the base URL is http(s)://host[:port]/path, not {settings.base_url!r}")
     if address.username or address.password or address.query:
         raise UserError("the base URL must hold no name, password or query: keys belong in the environment")
@@ -113,5 +118,20 @@ def _check_online(settings: MonitorSettings) -> None:
         raise UserError(
             "name the environment variable that holds the key (capitals, digits, underscore), never the key"
         )
+    if native and not settings.key_env:
+        raise UserError("name the environment variable that holds the key; this provider needs one")
     if (settings.input_price is None) != (settings.output_price is None):
         raise UserError("tell both prices, for input and output, or neither")
+    request = ChatRequest(
+        model=settings.model,
+        messages=(),
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        reasoning_effort=settings.reasoning_effort or None,
+        seed=settings.seed,
+        json_mode=settings.json_mode,
+    )
+    try:
+        check(settings.provider, request, options=settings.options)
+    except BadProvider as error:
+        raise UserError(str(error)) from error

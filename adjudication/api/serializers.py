@@ -5,11 +5,11 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from adjudication.models import Decision, Dispute
-from adjudication.queries import KINDS
+from adjudication.queries import IN_STATE, KINDS
 from annotation.api.serializers import ReferenceAnswerSerializer, StepSerializer
 from core.api.fields import LARGEST, Input, StrictBoolean, StrictInteger, StrictText
 
-STATES = [Dispute.Status.OPEN.value, Dispute.Status.DECIDED.value]
+STATES = list(IN_STATE)
 RULINGS = [choice for choice in Decision.Choice.values if choice != Decision.Choice.UNDO]
 
 
@@ -60,6 +60,7 @@ class DisputeRowSerializer(serializers.Serializer):
 
     token = serializers.CharField()
     state = serializers.ChoiceField(choices=Dispute.Status.choices, source="status")
+    awaits_labels = serializers.BooleanField(help_text="labels are still expected: it cannot be decided yet")
     kinds = serializers.ListField(child=serializers.ChoiceField(choices=KINDS))
     question_id = serializers.CharField(source="trace.question.external_id")
     subject = serializers.CharField(source="trace.question.subject")
@@ -71,6 +72,7 @@ class DisputeSerializer(serializers.Serializer):
 
     token = serializers.CharField()
     state = serializers.ChoiceField(choices=Dispute.Status.choices)
+    awaits_labels = serializers.BooleanField(help_text="labels are still expected: it cannot be decided yet")
     kinds = serializers.ListField(child=serializers.ChoiceField(choices=KINDS))
     letter = serializers.CharField(help_text="by which you know the solution")
     question_id = serializers.CharField()
@@ -173,8 +175,6 @@ class DisputesQuery(Input):
 
     state = serializers.ChoiceField(choices=STATES, default=STATES[0])
     kind = serializers.ChoiceField(choices=KINDS, default=None, allow_null=True)
-    page = serializers.CharField(required=False)
-    page_size = serializers.CharField(required=False)
 
 
 class ConsultedInput(Input):

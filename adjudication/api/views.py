@@ -37,7 +37,9 @@ class DisputesView(ApiView):
         """List disputes by state and kind, in an order that tells nothing."""
         study = access.study_of_lead(self.person, slug)
         asked = self.query(shapes.DisputesQuery)
-        rows = queries.disputes_in(study, status=asked["state"], kind=asked["kind"])
+        rows = queries.disputes_in(study, state=asked["state"], kind=asked["kind"]).select_related(
+            "trace__question"
+        )
         return self.listed(rows, shapes.DisputeRowSerializer, shown=_rows)
 
 
@@ -179,6 +181,7 @@ def _rows(page: list[Dispute]) -> Iterable[dict[str, Any]]:
         yield {
             "token": dispute.token,
             "status": dispute.status,
+            "awaits_labels": dispute.awaits_labels,
             "kinds": dispute.kinds,
             "trace": dispute.trace,
             "ruling": rulings.get(dispute.pk),
@@ -189,13 +192,14 @@ def _dispute(dispute: Dispute, person: User) -> dict[str, Any]:
     trace, question = dispute.trace, dispute.trace.question
     latest = queries.latest_decision(dispute)
     decision = None if latest is None or latest.choice == Decision.Choice.UNDO else latest
-    shown = [] if dispute.status == Dispute.Status.WITHDRAWN else queries.proposals_in(dispute)
+    shown = queries.proposals_in(dispute) if queries.shows_proposals(dispute) else []
     frozen = queries.frozen_in(decision) if decision else None
     following = queries.next_open(dispute.study, after=dispute.token)
     tokens = tokens_by_question({question.pk})[question.pk]
     return {
         "token": dispute.token,
         "state": dispute.status,
+        "awaits_labels": dispute.awaits_labels,
         "kinds": dispute.kinds,
         "letter": masking.letters(dispute.study, person, question.pk, tokens)[trace.token],
         "question_id": question.external_id,

@@ -1,6 +1,8 @@
 """Models of disputes, decisions and reference standards."""
 
+from adjudication.models.blindness import Guess, OpenedArguments
 from adjudication.models.dispute import Consultation, Decision, Dispute
+from adjudication.models.rules import Rules, StatedGap
 from adjudication.models.standard import CriticalRole, ReferenceStandard, StandardLabel
 
 __all__ = [
@@ -8,6 +10,10 @@ __all__ = [
     "CriticalRole",
     "Decision",
     "Dispute",
+    "Guess",
+    "OpenedArguments",
     "ReferenceStandard",
+    "Rules",
     "StandardLabel",
+    "StatedGap",
 ]

@@ -11,7 +11,11 @@ from annotation.models.study import new_token
 
 
 class Dispute(models.Model):
-    """A trace whose current labels differ: in the answer, in the presence of an error, in its step."""
+    """A trace whose current labels differ: in the answer, in the presence of an error, in its step.
+
+    Or one that only one arm has labelled and that a rule sends to the lead (`by_rule`). While `awaits_labels`,
+    labels that the study expects are not in, and it cannot be decided.
+    """
 
     class Status(models.TextChoices):
         OPEN = "open"
@@ -24,6 +28,10 @@ class Dispute(models.Model):
     differs_in_answer = models.BooleanField(default=False)
     differs_in_presence = models.BooleanField(default=False)
     differs_in_step = models.BooleanField(default=False)
+    by_rule = models.CharField(
+        max_length=10, blank=True, help_text="the rule that sent a trace of one arm only to the lead"
+    )
+    awaits_labels = models.BooleanField(default=False)
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -33,28 +41,31 @@ class Dispute(models.Model):
                 fields=["trace"], condition=~Q(status="withdrawn"), name="one standing dispute per trace"
             ),
             models.CheckConstraint(
-                condition=Q(differs_in_answer=True) | Q(differs_in_presence=True) | Q(differs_in_step=True),
-                name="a dispute differs in something",
+                condition=Q(differs_in_answer=True)
+                | Q(differs_in_presence=True)
+                | Q(differs_in_step=True)
+                | Q(by_rule__in=["all", "critical", "sample"]),
+                name="a dispute differs in something or a rule sent it",
             ),
             models.CheckConstraint(
                 condition=Q(status__in=["open", "decided", "withdrawn"]),
                 name="a dispute has one of three states",
             ),
         ]
-        indexes = [models.Index(fields=["study", "status"], name="dispute_by_status")]
+        indexes = [models.Index(fields=["study", "status", "token"], name="dispute_in_order")]
 
     def __str__(self) -> str:
         return f"dispute {self.token}"
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of difference, in fixed order: answer, presence, step."""
+        """The kinds of difference, in fixed order: answer, presence, step; `single` for one proposal alone."""
         flags = {
             "answer": self.differs_in_answer,
             "presence": self.differs_in_presence,
             "step": self.differs_in_step,
         }
-        return [kind for kind, differs in flags.items() if differs]
+        return [kind for kind, differs in flags.items() if differs] or ["single"]
 
 
 class Decision(models.Model):

@@ -21,6 +21,9 @@ class ReferenceStandard(models.Model):
     frozen_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
+    imported = models.BooleanField(
+        default=False, help_text="whether a release brought it: its labels then stand by the release's word"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -110,16 +113,19 @@ class StandardLabel(models.Model):
 
 
 class CriticalRole(models.Model):
-    """What a critical trace's error has to do with its conclusion, coded by the lead after the freeze."""
+    """What a critical trace's error has to do with its conclusion, coded by the lead after the freeze. Final.
+
+    A blank kind takes the coding back.
+    """
 
     class Kind(models.TextChoices):
-        REPAIRED = "repaired_or_exploratory"
-        SUPPLEMENTARY = "supplementary_claim"
-        ROBUST = "robust_numerical_or_algebraic"
-        SUBSTANTIVE = "substantive"
+        REPAIRED = "repaired_or_exploratory", "Repaired or exploratory"
+        SUPPLEMENTARY = "supplementary_claim", "Supplementary claim"
+        ROBUST = "robust_numerical_or_algebraic", "Robust numerical or algebraic"
+        SUBSTANTIVE = "substantive", "Substantive"
 
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="critical_roles")
-    kind = models.CharField(max_length=40, choices=Kind)
+    kind = models.CharField(max_length=40, choices=Kind, blank=True)
     coded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -142,8 +148,9 @@ class CriticalRole(models.Model):
                         "robust_numerical_or_algebraic",
                         "substantive",
                     ]
-                ),
-                name="a critical role is one of four",
+                )
+                | Q(kind="", revision__gt=1),
+                name="a critical role is one of four, or taken back",
             ),
         ]
 

@@ -9,33 +9,13 @@ from datetime import datetime
 from adjudication import queries
 from adjudication.judgements import Judgement, kinds_of, merged
 from adjudication.models import Decision, StandardLabel
+from adjudication.services.carried import Provenance, carried_labels
 from adjudication.services.hashing import StandardRow, text_sha256
+from annotation.holds import held_traces
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 
-
-class Provenance:
-    """Where a standard's label came from; a release brings words of its own."""
-
-    BOTH_ARMS_AGREE = "both_arms_agree"
-    HUMAN_ONLY = "human_only"
-    DEBATE_ONLY = "debate_only"
-    ADJUDICATED = "adjudicated"
-    PATCHED = "patched"
-    QUESTION_EXCLUDED = "question_excluded"
-    OPEN_DISPUTE = "open_dispute"
-    UNLABELLED = "unlabelled"
-
-    FROM_ROWS = frozenset(
-        {
-            BOTH_ARMS_AGREE,
-            HUMAN_ONLY,
-            DEBATE_ONLY,
-            ADJUDICATED,
-            QUESTION_EXCLUDED,
-            OPEN_DISPUTE,
-            UNLABELLED,
-        }
-    )
+MAX_STATUS_REASON = 500
+BY_RULE = "open dispute: sent to the lead by rule"
 
 
 @dataclass(frozen=True)
@@ -70,18 +50,23 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
-    Decisions come before labels. What the newest standard holds by a patch is carried on until a later decision
-    on its trace; what it holds by a release's word, until a later decision or label. Where human labels differ
-    among themselves, the frozen human column keeps the one of the first labeller by name; the debate column
-    likewise.
+    Traces set apart for training are in no standard. Nor is a trace of which nothing is known but a monitor's
+    verdict (a release mentions it outside its standard: no text, no length, no label).
+
+    A trace that something holds (annotation.holds) has no settled label, whatever else was said of it. Decisions
+    come before labels. What the newest standard holds by a patch is carried on until a later decision on its trace;
+    what it holds by a release's word, until a later decision or label. Where human labels differ among themselves,
+    the frozen human column keeps the one of the first labeller by name; the debate column likewise.
     """
     said = _labels_by_trace(study)
     decisions = queries.standing_decisions(study)
-    carried = _carried(study)
+    held = held_traces(study)
+    carried = carried_labels(study)
+    sent = queries.sent_by_rule(study)
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .order_by("question__external_id", "response_label")
         .values_list(
             "id",
@@ -97,6 +82,8 @@ def assemble(study: Study) -> list[Draft]:
     drafts = []
     for pk, question_id, external_id, status, reason, label, sha256, n_steps in traces:
         labels = said.get(pk, [])
+        if n_steps is None and not labels and pk not in carried:
+            continue
         human, debate = (_first(labels, arm) for arm in (Label.Arm.HUMAN, Label.Arm.DEBATE))
         answer = answers.get(question_id)
         base = StandardRow(
@@ -116,7 +103,11 @@ def assemble(study: Study) -> list[Draft]:
         )
         decision = decisions.get(pk)
         kept = carried.get(pk)
-        if kept and not kept.stands(status, decision, labels):
+        if kept and not kept.stands(
+            question_status=status,
+            ruled_at=decision.created_at if decision else None,
+            labelled_at=max((said.at for said in labels), default=None),
+        ):
             kept = None
         if kept:
             row = kept.on(base)
@@ -129,8 +120,12 @@ def assemble(study: Study) -> list[Draft]:
             )
         elif decision:
             row = _ruled(base, decision)
+        elif pk in sent:
+            row = _left_open(base, BY_RULE)
         else:
             row = _from_labels(base, labels)
+        if pk in held and row.status != StandardLabel.Status.EXCLUDED:
+            row = replace(base, status_reason=held[pk][:MAX_STATUS_REASON], provenance=Provenance.HELD)
         ruled_at = kept.at if kept else decision.created_at if decision else None
         newer = _key_is_newer(answer, labels, ruled_at) and row.status == StandardLabel.Status.READY
         drafts.append(Draft(row, pk, n_steps, answer.pk if answer else None, newer))
@@ -147,20 +142,39 @@ def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) ->
         names = tuple(f"{draft.row.question_id}/{draft.row.response_label}" for draft in drafts[:20])
         return Precondition(name, len(drafts), blocks, text, names)
 
-    def of(provenance: str) -> list[Draft]:
-        return [draft for draft in drafts if draft.row.provenance == provenance]
+    def of(*provenances: str) -> list[Draft]:
+        return [draft for draft in drafts if draft.row.provenance in provenances]
+
+    def unresolved(provenance: str) -> list[Draft]:
+        # A release may carry the words on rows that it left out: they are settled, if not resolved.
+        status = StandardLabel.Status.UNRESOLVED
+        return [draft for draft in of(provenance) if draft.row.status == status]
 
     conditions = [
-        found("open disputes", of(Provenance.OPEN_DISPUTE), "wait for a decision of the lead", blocks=True),
+        found(
+            "open disputes",
+            unresolved(Provenance.OPEN_DISPUTE),
+            "wait for a decision of the lead",
+            blocks=True,
+        ),
         found(
             "steps past the end",
             [draft for draft in ready if _past_the_end(draft)],
             "name a step that the solution does not have",
             blocks=True,
         ),
-        found("unlabelled traces", of(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"),
-        found("human arm only", of(Provenance.HUMAN_ONLY), "have no label of the debate"),
-        found("debate arm only", of(Provenance.DEBATE_ONLY), "have no label of a person"),
+        found(
+            "waiting for an expert", of(Provenance.HELD), "will be unresolved: an expert has not settled them"
+        ),
+        found(
+            "unlabelled traces", unresolved(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"
+        ),
+        # One word for both: the lead who reads this must not learn which arm is lacking.
+        found(
+            "one arm only",
+            of(Provenance.HUMAN_ONLY, Provenance.DEBATE_ONLY),
+            "have labels of one arm only, which agree",
+        ),
         found("excluded", of(Provenance.QUESTION_EXCLUDED), "will be excluded with their questions"),
         found(
             "second look",
@@ -199,45 +213,6 @@ def _labels_by_trace(study: Study) -> dict[int, list[_Said]]:
         )
         said.setdefault(trace_id, []).append(_Said(arm, judgement, at))
     return said
-
-
-@dataclass(frozen=True)
-class _Carried:
-    """A label of the newest standard that did not come from labels and decisions of the study."""
-
-    label: StandardLabel
-    at: datetime
-
-    def stands(self, question_status: str, decision: Decision | None, labels: Sequence[_Said]) -> bool:
-        """Whether nothing newer speaks of the trace, and its question is in or out as it was."""
-        excluded = self.label.status == StandardLabel.Status.EXCLUDED
-        if excluded != (question_status == Question.Status.EXCLUDED):
-            return False
-        if decision and decision.created_at > self.at:
-            return False
-        return self.label.provenance == Provenance.PATCHED or all(said.at <= self.at for said in labels)
-
-    def on(self, base: StandardRow) -> StandardRow:
-        """Return the row that carries the label on."""
-        label = self.label
-        return replace(
-            base,
-            status=label.status,
-            status_reason=label.status_reason,
-            final_correct=label.final_correct,
-            first_error_step=label.first_error_step,
-            first_error_step_min=label.first_error_step_min,
-            first_error_step_max=label.first_error_step_max,
-            provenance=label.provenance,
-        )
-
-
-def _carried(study: Study) -> dict[int, _Carried]:
-    newest = queries.latest_standard(study)
-    if newest is None:
-        return {}
-    labels = newest.labels.exclude(provenance__in=Provenance.FROM_ROWS)
-    return {label.trace_id: _Carried(label, newest.created_at) for label in labels}
 
 
 def _values(holder: StandardLabel | Decision) -> tuple[bool | None, int | None, int | None, int | None]:
@@ -281,13 +256,29 @@ def _from_labels(base: StandardRow, labels: Sequence[_Said]) -> StandardRow:
     kinds = kinds_of(judgements)
     if kinds:
         reason = f"open dispute: {', '.join(kinds)}"
-        return replace(base, status_reason=reason, provenance=Provenance.OPEN_DISPUTE)
+        return _left_open(base, reason)
     arms = {said.arm for said in labels}
     if len(arms) == 2:
         provenance = Provenance.BOTH_ARMS_AGREE
     else:
         provenance = Provenance.HUMAN_ONLY if Label.Arm.HUMAN in arms else Provenance.DEBATE_ONLY
     return _settled(base, merged(judgements)[0], provenance)
+
+
+def _left_open(base: StandardRow, reason: str) -> StandardRow:
+    """Leave a dispute open in the standard, without what each arm had said.
+
+    Its lead still has to settle it blind: neither the row nor the hash over it may tell which arm said what.
+    """
+    return replace(
+        base,
+        status_reason=reason,
+        provenance=Provenance.OPEN_DISPUTE,
+        human_final_correct=None,
+        human_first_error_step=None,
+        debate_final_correct=None,
+        debate_first_error_step=None,
+    )
 
 
 def _key_is_newer(answer: ReferenceAnswer | None, labels: Sequence[_Said], ruled_at: datetime | None) -> bool:

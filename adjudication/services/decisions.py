@@ -11,8 +11,10 @@ from adjudication import queries
 from adjudication.judgements import Judgement
 from adjudication.masking import fingerprint, stored
 from adjudication.models import Consultation, Decision, Dispute, ReferenceStandard
+from adjudication.services.blindness import Unblinded, check_blind
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.rulings import InvalidDecision, checked, required, ruling_of
+from adjudication.sources import shown_to
 from annotation.models import Question, ReferenceAnswer, Study
 from core import audit
 from core.errors import Conflict
@@ -35,6 +37,15 @@ class ProposalsMoved(Conflict):
     def __init__(self) -> None:
         super().__init__(
             "the proposals changed while you were reading; look at them again, nothing was saved"
+        )
+
+
+class LabelsExpected(Conflict):
+    """Not all labels that the study expects on the trace are in, and nobody stated the gap."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "labels that the study expects on this solution are not in yet; state the gap if they will not come"
         )
 
 
@@ -89,8 +100,8 @@ def decide(
     correction the values speak of the corrected answer. `expected_revision` counts the rulings that the lead
     had seen (0: none) and `seen` is the fingerprint of the proposals shown.
 
-    Raises InvalidDecision, AlreadyDecided when another ruling came first, ProposalsMoved when the labels
-    changed since the page was read.
+    Raises InvalidDecision, LabelsExpected, Unblinded for a lead who knows a source, AlreadyDecided when
+    another ruling came first, ProposalsMoved when the labels changed since the page was read.
     """
     # A freeze, a ruling and a key correction each read several rows that must not move: the study's row
     # puts them in line, and it is always the first to be locked.
@@ -105,6 +116,9 @@ def decide(
         raise AlreadyDecided(latest)
     if dispute.status == Dispute.Status.WITHDRAWN:
         raise Conflict("the labels of this trace agree by now: there is nothing to decide any more")
+    if dispute.awaits_labels:
+        raise LabelsExpected
+    check_blind(dispute=dispute, lead=lead)
     question = dispute.trace.question
     if question.status == Question.Status.EXCLUDED:
         raise Conflict(f"the question was excluded ({question.exclusion_reason}): there is nothing to decide")
@@ -160,6 +174,7 @@ def decide(
             "first_error_step_min": decision.first_error_step_min,
             "first_error_step_max": decision.first_error_step_max,
             "rationale": rationale,
+            "arguments_opened": dispute.opened_arguments.filter(person=lead).exists(),
             "consulted": [[note.who, note.why] for note in notes],
             "reference_answer_version": answer.version if answer else None,
             "exclusion": question.exclusion_reason,
@@ -211,7 +226,8 @@ def undo_decision(*, dispute: Dispute, lead: User, expected_revision: int, ratio
     A question that the ruling excluded is included again, with its other disputes; a reference answer that
     it corrected gets its earlier text back as a new version, unless somebody corrected it further.
 
-    Raises AlreadyDecided when another ruling came first, DecisionFrozen once a standard rests on it.
+    Raises AlreadyDecided when another ruling came first, Unblinded for a lead who has seen the sources,
+    DecisionFrozen once a standard rests on it.
     """
     study = Study.objects.select_for_update().get(pk=dispute.study_id)
     dispute = (
@@ -222,6 +238,8 @@ def undo_decision(*, dispute: Dispute, lead: User, expected_revision: int, ratio
         raise Conflict("this dispute is not decided: there is nothing to take back")
     if latest.revision != expected_revision or latest.choice == Decision.Choice.UNDO:
         raise AlreadyDecided(latest)
+    if shown_to(dispute, lead):
+        raise Unblinded("you have seen who proposed what: this ruling can only be corrected by a patch")
     standard = queries.frozen_in(latest)
     if standard is not None:
         raise DecisionFrozen(standard)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from django.db import transaction
 
 from adjudication import queries
 from adjudication.models import Dispute
+from adjudication.services.carried import carried_labels
+from adjudication.services.states import STATE_FIELDS, State, wanted_states
 from annotation.models import Question, Study, Trace
 from core import audit
 from core.models import User
@@ -25,7 +27,9 @@ class Summary:
     changed: int
     withdrawn: int
     standing_open: int
+    waiting: int
     decided: int
+    settled: int
     agreeing: int
     human_only: int
     debate_only: int
@@ -38,43 +42,45 @@ def recompute_disputes(
 ) -> Summary:
     """Open a dispute for every trace whose current labels differ, withdraw open ones that now agree.
 
+    Traces that one arm alone has labelled come in by the study's rule. `waiting` counts open disputes on whose
+    traces labels are still expected.
+
     Decided disputes are never touched, whatever the labels say since. Disputes on excluded questions are
-    withdrawn while open. With `question`, only that question's traces are looked at (and counted).
+    withdrawn while open. Where the newest standard holds a patch's or a release's word on a trace and no label
+    came since, nothing is opened: `settled` counts these. With `question`, only that
+    question's traces are looked at (and counted).
     """
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
     scope = Dispute.objects.filter(study=study)
-    traces = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+    traces = Trace.objects.filter(
+        study=study, question__status=Question.Status.INCLUDED, check_item__isnull=True
+    )
     if question is not None:
         scope = scope.filter(trace__question=question)
         traces = traces.filter(question=question)
-    differing = {pk: tally.kinds for pk, tally in tallies.items() if tally.differs}
+    wanted = wanted_states(study, tallies.values(), question=question)
 
     decided: set[int] = set()
-    moved: dict[tuple[bool, bool, bool], list[int]] = {}
+    moved: dict[State, list[int]] = {}
     agreed: list[int] = []
     seen: set[int] = set()
     standing = scope.exclude(status=Dispute.Status.WITHDRAWN).values_list(
-        "pk", "trace_id", "status", "differs_in_answer", "differs_in_presence", "differs_in_step"
+        "pk", "trace_id", "status", *STATE_FIELDS
     )
-    for pk, trace_id, status, *kinds in standing:
+    for pk, trace_id, status, *state in standing:
         seen.add(trace_id)
         if status == Dispute.Status.DECIDED:
             decided.add(trace_id)
-        elif trace_id not in differing:
+        elif trace_id not in wanted:
             agreed.append(pk)
-        elif differing[trace_id] != tuple(kinds):
-            moved.setdefault(differing[trace_id], []).append(pk)
+        elif wanted[trace_id] != tuple(state):
+            moved.setdefault(wanted[trace_id], []).append(pk)
 
+    unseen = wanted.keys() - seen
+    settled = _settled(study, unseen, tallies, question) if unseen else set()
     fresh = [
-        Dispute(
-            study=study,
-            trace_id=trace_id,
-            differs_in_answer=answer,
-            differs_in_presence=presence,
-            differs_in_step=step,
-        )
-        for trace_id, (answer, presence, step) in differing.items()
-        if trace_id not in seen
+        Dispute(study=study, trace_id=trace_id, **wanted[trace_id]._asdict())
+        for trace_id in sorted(unseen - settled)
     ]
     # Two recomputations at once may open the same dispute: the database keeps one.
     Dispute.objects.bulk_create(fresh, batch_size=CHUNK, ignore_conflicts=True)
@@ -83,18 +89,19 @@ def recompute_disputes(
         for pks in _chunks(agreed)
     )
     changed = sum(
-        Dispute.objects.filter(pk__in=pks, status=Dispute.Status.OPEN).update(
-            differs_in_answer=answer, differs_in_presence=presence, differs_in_step=step
-        )
-        for (answer, presence, step), moved_pks in moved.items()
+        Dispute.objects.filter(pk__in=pks, status=Dispute.Status.OPEN).update(**state._asdict())
+        for state, moved_pks in moved.items()
         for pks in _chunks(moved_pks)
     )
+    standing_open = wanted.keys() - decided - settled
     summary = Summary(
         opened=len(fresh),
         changed=changed,
         withdrawn=withdrawn,
-        standing_open=len(differing.keys() - decided),
+        standing_open=len(standing_open),
+        waiting=sum(wanted[trace_id].awaits_labels for trace_id in standing_open),
         decided=len(decided),
+        settled=len(settled),
         agreeing=sum(1 for tally in tallies.values() if not tally.differs and tally.human and tally.debate),
         human_only=sum(1 for tally in tallies.values() if not tally.debate),
         debate_only=sum(1 for tally in tallies.values() if not tally.human),
@@ -109,6 +116,26 @@ def recompute_disputes(
             payload=asdict(summary),
         )
     return summary
+
+
+def follow_labels(study: Study, question: Question | None, actor: User | None) -> None:
+    """Keep the disputes up to date when labels change: registered with annotation.hooks."""
+    recompute_disputes(study=study, actor=actor, question=question)
+
+
+def _settled(
+    study: Study, trace_ids: Collection[int], tallies: Mapping[int, queries.Tally], question: Question | None
+) -> set[int]:
+    """Return which of these traces, none of them decided, the newest standard settles by another word."""
+    carried = carried_labels(study, question=question)
+    return {
+        trace_id
+        for trace_id in trace_ids
+        if trace_id in carried
+        and carried[trace_id].stands(
+            question_status=Question.Status.INCLUDED, ruled_at=None, labelled_at=tallies[trace_id].newest
+        )
+    }
 
 
 def _chunks(pks: Iterable[int]) -> Iterator[list[int]]:

@@ -10,7 +10,8 @@ from django.db import transaction
 
 from adjudication.judgements import Judgement
 from adjudication.models import StandardLabel
-from adjudication.services.assembly import Draft, Provenance
+from adjudication.services.assembly import Draft
+from adjudication.services.carried import Provenance
 from adjudication.services.hashing import StandardRow
 from adjudication.services.rulings import InvalidDecision, check_steps
 from adjudication.services.standards import Frozen, create_version, drafts_of, standard_numbered

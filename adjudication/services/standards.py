@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from adjudication.services.hashing import StandardRow, standard_sha256, text_sha
 from annotation.models import GuidelineVersion, Study
 from core import audit
 from core.errors import UserError
-from core.models import User
+from core.models import AuditEntry, User
 
 BATCH = 1000
 
@@ -95,10 +95,11 @@ def create_version(
     parent: ReferenceStandard | None,
     reason: str,
     actor: User | None,
+    imported: bool = False,
 ) -> Frozen:
     """Store drafts as a new version; the study's row must be locked by the caller.
 
-    A patch stands on its `parent`; labels that a release brings stand on none. A version that says exactly
+    A patch stands on its `parent`; labels that a release brings (`imported`) stand on none. A version that says exactly
     this already is returned instead of a new one.
     """
     digest = standard_sha256((draft.row for draft in drafts), guideline.version if guideline else None)
@@ -113,6 +114,7 @@ def create_version(
         parent=parent,
         note=reason,
         actor=actor,
+        imported=imported,
     )
     return Frozen(standard, created=True)
 
@@ -155,6 +157,26 @@ def content_sha256(standard: ReferenceStandard) -> str:
     return standard_sha256(rows, guideline.version if guideline else None)
 
 
+def changed_behind_the_guards(study_slug: str | None) -> Iterator[audit.Break]:
+    """Yield each standard (of one study, or of all) whose rows no longer have the hash on its card.
+
+    A break stands at the audit entry that recorded the standard, 0 where there is none.
+    """
+    standards = ReferenceStandard.objects.select_related("study", "guideline").order_by("study", "version")
+    if study_slug is not None:
+        standards = standards.filter(study__slug=study_slug)
+    for standard in standards:
+        if content_sha256(standard) == standard.sha256:
+            continue
+        scope = standard.study.slug
+        entry = AuditEntry.objects.filter(
+            chain__scope=scope, action__startswith="standard", subject=f"standard {standard.version}"
+        ).first()
+        yield audit.Break(
+            scope, entry.sequence if entry else 0, f"standard {standard.version} no longer has its sha256"
+        )
+
+
 def standard_numbered(study: Study, version: int) -> ReferenceStandard:
     """Return one version; UserError names those that exist."""
     standard = queries.standards_of(study).filter(version=version).first()
@@ -174,6 +196,7 @@ def _create(
     parent: ReferenceStandard | None,
     note: str,
     actor: User | None,
+    imported: bool = False,
 ) -> ReferenceStandard:
     newest = queries.latest_standard(study)
     standard = ReferenceStandard.objects.create(
@@ -184,6 +207,7 @@ def _create(
         note=note,
         guideline=guideline,
         frozen_by=actor,
+        imported=imported,
     )
     StandardLabel.objects.bulk_create(
         (

@@ -9,10 +9,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import pages, queries, stages
+from annotation import arm, blindness, pages, queries, stages
 from annotation.access import roles_in, study_for, trace_for
 from annotation.api import serializers as shapes
 from annotation.models import Draft, Role, Study, Trace
+from annotation.pilot import PilotValues
 from annotation.services.drafts import DraftContent, save_draft
 from annotation.services.guideline import first_guideline
 from annotation.services.keys import report_key
@@ -22,7 +23,7 @@ from core.api.views import ApiView
 from core.mathtext import render
 from core.models import Scope, User
 
-OVERSEERS = {Role.LEAD, Role.ADMINISTRATOR}
+OVERSEERS = (Role.LEAD, Role.ADMINISTRATOR)
 
 
 class StudiesView(ApiView):
@@ -49,7 +50,7 @@ class StudyView(ApiView):
             "overlap": study.overlap,
             "show_reference_answer": study.show_reference_answer,
             "progress": queries.progress(study, self.person) if Role.ANNOTATOR in roles else None,
-            "stages": _stages(study, self.person, roles) if roles & OVERSEERS else None,
+            "stages": _stages(study, self.person, roles) if roles & set(OVERSEERS) else None,
         }
         return Response(shapes.StudyDetailSerializer(content).data)
 
@@ -67,6 +68,41 @@ class GuidelineView(ApiView):
             "published_at": newest.created_at if newest else None,
         }
         return Response(shapes.GuidelineSerializer(content).data)
+
+
+class QuestionsView(ApiView):
+    """The questions."""
+
+    @extend_schema(operation_id="questions", responses=shapes.QuestionSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the questions with their keys, numbers of solutions and of key reports."""
+        study = study_for(self.person, slug, *OVERSEERS)
+
+        def shown(page: list[Any]) -> list[Any]:
+            hidden = set(
+                blindness.hidden_questions(study, self.person)
+                .filter(pk__in=[question.pk for question in page])
+                .values_list("pk", flat=True)
+            )
+            for question in page:
+                if question.pk in hidden:
+                    question.report_count = None
+            return page
+
+        return self.listed(queries.questions_of(study), shapes.QuestionSerializer, shown=shown)
+
+
+class ReportedKeysView(ApiView):
+    """The reports on keys."""
+
+    @extend_schema(operation_id="key_reports", responses=shapes.ReportedKeySerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the reports that a reference answer looks wrong, the newest first.
+
+        A report tells how a person judged: a lead gets it once every trace of the question is settled.
+        """
+        study = study_for(self.person, slug, *OVERSEERS)
+        return self.listed(arm.key_reports(study, self.person), shapes.ReportedKeySerializer)
 
 
 class NextView(ApiView):
@@ -137,7 +173,9 @@ class LabelView(ApiView):
     def put(self, request: Request, slug: str, token: str) -> Response:
         """Submit both judgements. The same again is no change; others on another revision are refused (409)."""
         trace = trace_for(self.person, slug, token, Role.ANNOTATOR)
-        label = submit_label(trace=trace, person=self.person, **self.body(shapes.LabelInput))
+        entered = self.body(shapes.LabelInput)
+        pilot = PilotValues(entered.pop("coherence"), entered.pop("error_type"))
+        label = submit_label(trace=trace, person=self.person, pilot=pilot, **entered)
         return Response(shapes.LabelSerializer(label).data)
 
 

@@ -1,4 +1,4 @@
-"""What leads and administrators see of a study's questions and of the human arm: counts, never a label."""
+"""What leads and administrators see of a study's questions: counts, never a label."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotation import queries
+from annotation import blindness, queries
 from annotation.access import study_for
 from annotation.models import Role
 from core.access import person_of
@@ -19,30 +19,19 @@ ROWS = 50
 @require_GET
 def questions(request: HttpRequest, slug: str) -> HttpResponse:
     """List the questions with their answers, traces and key reports."""
-    study = study_for(person_of(request), slug, Role.LEAD, Role.ADMINISTRATOR)
+    person = person_of(request)
+    study = study_for(person, slug, Role.LEAD, Role.ADMINISTRATOR)
     page = Paginator(queries.questions_of(study), ROWS).get_page(request.GET.get("page"))
+    shown = [question.pk for question in page.object_list]
+    # That somebody doubts a key is a person's word on the question: hidden as long as the report itself is.
+    hidden = set(blindness.hidden_questions(study, person).filter(pk__in=shown).values_list("pk", flat=True))
     rows = [
         {
             "question": question,
             "title": excerpt(question.statement, 200),
             "answer": excerpt(question.answer or "", 120),
+            "reports": None if question.pk in hidden else question.report_count,
         }
         for question in page.object_list
     ]
     return render(request, "annotation/questions.html", {"study": study, "rows": rows, "page": page})
-
-
-@require_GET
-def coverage(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how far the human arm has come: traces, people, key reports. No judgement is shown."""
-    study = study_for(person_of(request), slug, Role.LEAD, Role.ADMINISTRATOR)
-    return render(
-        request,
-        "annotation/coverage.html",
-        {
-            "study": study,
-            "coverage": queries.coverage(study),
-            "people": queries.throughput(study),
-            "reports": queries.key_reports(study)[:200],
-        },
-    )

@@ -12,7 +12,6 @@ from django.core.signals import got_request_exception
 from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
 
 from core.errors import Conflict, UserError
 
@@ -56,17 +55,27 @@ class ErrorSerializer(serializers.Serializer):
     error = ProblemSerializer()
 
 
+LONGEST_NAME, LONGEST_MESSAGE = 200, 2000
+
+
 def body(code: int, message: str, fields: dict[str, list[str]] | None = None) -> dict[str, Any]:
-    """Return the body of an error."""
-    problem: dict[str, Any] = {"code": CODES.get(code, "error"), "message": message}
+    """Return the body of an error; what it repeats of the request is cut and made fit to be sent."""
+    problem: dict[str, Any] = {"code": CODES.get(code, "error"), "message": _fit(message, LONGEST_MESSAGE)}
     if fields:
-        problem["fields"] = fields
+        problem["fields"] = {
+            _fit(name, LONGEST_NAME): [_fit(one, LONGEST_MESSAGE) for one in said]
+            for name, said in fields.items()
+        }
     return {"error": problem}
+
+
+def _fit(text: str, length: int) -> str:
+    """Return the text, cut, without half characters: JSON can bring them in and UTF-8 cannot take them out."""
+    return text[:length].encode("utf-8", "backslashreplace").decode()
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn an exception of a view into an answer; DRF calls this (EXCEPTION_HANDLER)."""
-    set_rollback()
     headers: dict[str, str] = {}
     if isinstance(error, UserError):
         code = status.HTTP_409_CONFLICT if isinstance(error, Conflict) else 422

@@ -18,6 +18,8 @@ from core.access import person_of
 from core.api.limits import Pages, heavy
 from core.models import ApiToken, Scope, User
 
+PAGING = {Pages.page_query_param, Pages.page_size_query_param}
+
 
 class ApiView(APIView):
     """A view that gates, reads its input, calls one service and answers.
@@ -50,8 +52,9 @@ class ApiView(APIView):
         return _checked(serializer(data=self.request.data))
 
     def query(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
-        """Return the checked query string."""
-        return _checked(serializer(data=self.request.query_params))
+        """Return the checked query string, without what chooses the page of a list."""
+        asked = {name: value for name, value in self.request.query_params.items() if name not in PAGING}
+        return _checked(serializer(data=asked))
 
     def listed(
         self,

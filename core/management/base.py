@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 
 from core.errors import UserError
 
+UNDEFINED_TABLE = "42P01"  # PostgreSQL's code for it
+BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 # Django prints a command's error as "NAME OF ITS CLASS: text"; people should read "error: text".
 Refused = type("error", (CommandError,), {"__doc__": "What ends a command with one plain sentence."})
 
@@ -19,6 +25,10 @@ def count(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def _lacks_a_table(error: Exception) -> bool:
+    return "no such table" in str(error) or getattr(error.__cause__, "sqlstate", None) == UNDEFINED_TABLE
 
 
 class FalsestepCommand(BaseCommand):
@@ -31,8 +41,29 @@ class FalsestepCommand(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self.run(**options)
+            self.stdout.flush()
         except UserError as error:
             raise Refused(str(error), returncode=1) from error
+        except (OperationalError, ProgrammingError) as error:
+            if _lacks_a_table(error):
+                told = "the database lacks tables of this version: run `python manage.py migrate`"
+            elif isinstance(error, OperationalError):
+                told = f"the database cannot be used: {' '.join(str(error).split())}"
+            else:
+                raise
+            raise Refused(told, returncode=1) from error
+        except BrokenPipeError:
+            self._end_if_nobody_reads()
+            raise
+
+    def _end_if_nobody_reads(self) -> None:
+        """End quietly, as other programs do, when the reader of our output (`| head`) has gone."""
+        watch = select.poll()
+        watch.register(sys.stdout.fileno(), 0)
+        if any(event & select.POLLERR for _, event in watch.poll(0)):
+            # What is still buffered must go somewhere, or Python complains when it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(BROKEN_PIPE)
 
     def say(self, text: str = "") -> None:
         """Write one line to standard output."""

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from adjudication.judgements import Judgement
-from adjudication.models import CriticalRole, Dispute, ReferenceStandard, StandardLabel
+from adjudication.models import Dispute, ReferenceStandard, StandardLabel
+from adjudication.queries import role_of
 from adjudication.services.decisions import Consulted, KeyCorrection, decide_by_values
+from adjudication.services.roles import code_role
 from annotation.imports.reading import Source, read_each
 from annotation.models import Study, Trace
 from core.errors import UserError
@@ -70,7 +72,7 @@ def code_roles(*, standard: ReferenceStandard, lead: User, path: Path) -> int:
         )
         if trace.pk not in critical:
             raise UserError(f"{path.name}: {row['question_id']}/{row['response_label']} is not critical")
-        if not CriticalRole.objects.filter(trace=trace).exists():
-            CriticalRole.objects.create(trace=trace, kind=row["kind"], coded_by=lead)
+        if role_of(trace) is None:
+            code_role(standard=standard, trace=trace, kind=row["kind"], lead=lead, expected_revision=0)
             coded += 1
     return coded

@@ -15,9 +15,11 @@ from adjudication.models import ReferenceStandard
 from adjudication.services.assembly import Draft
 from adjudication.services.hashing import StandardRow
 from adjudication.services.standards import create_version
+from annotation import hooks
 from annotation.imports.reading import Source
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, Study, Trace
+from annotation.services import tally
 from core import audit
 from core.errors import UserError
 from core.models import User
@@ -59,6 +61,7 @@ def import_release(
         if dry_run:
             transaction.set_rollback(True)
         elif report.new.total():
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,
@@ -92,6 +95,9 @@ class _Import:
         self._write_traces(verdicts)
         self._write_labels()
         standard = self._write_standard()
+        if self.report.new["labels"]:
+            # After the standard: what it settles is no dispute.
+            hooks.labels_changed(study=self.study, actor=self.actor)
         self._write_verdicts(standard, verdicts)
 
     def _find_traces(self) -> None:
@@ -258,6 +264,7 @@ class _Import:
             parent=None,
             reason=f"from {self.source}, {STANDARD_FILE} (sha256 {self.folder.files[STANDARD_FILE].sha256})",
             actor=self.actor,
+            imported=True,
         )
         self.report.standard, self.report.standard_new = frozen.standard.version, frozen.created
         self.report.standard_sha256 = frozen.standard.sha256

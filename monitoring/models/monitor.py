@@ -26,7 +26,9 @@ class Monitor(models.Model):
     """A reader of traces. Keys are never stored: `key_env` names the environment variable that holds one."""
 
     class Provider(models.TextChoices):
-        OPENAI_COMPATIBLE = "openai_compatible"
+        OPENAI_COMPATIBLE = "openai_compatible", "OpenAI-compatible"
+        ANTHROPIC = "anthropic"
+        GOOGLE = "google"
         SCRIPTED = "scripted"
         ORACLE = "oracle"
         ALWAYS = "always"
@@ -36,7 +38,7 @@ class Monitor(models.Model):
         RULES = "rules"
         RELEASED = "released"
 
-    ONLINE = (Provider.OPENAI_COMPATIBLE,)
+    ONLINE = (Provider.OPENAI_COMPATIBLE, Provider.ANTHROPIC, Provider.GOOGLE)
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="monitors")
     slug = models.CharField(max_length=100, validators=[IDENTIFIER])
@@ -62,7 +64,7 @@ class Monitor(models.Model):
         max_digits=12, decimal_places=6, null=True, help_text="USD per million output tokens"
     )
     options = models.JSONField(
-        default=dict, help_text="settings of an offline baseline, such as a seed or a rate"
+        default=dict, help_text="settings of its provider alone, such as the rate of an offline baseline"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

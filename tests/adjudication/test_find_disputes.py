@@ -132,5 +132,5 @@ def test_the_number_of_queries_does_not_grow_with_the_study(
     question = make_question(study)
     for _ in range(size):
         both(make_trace(question), (True, 2), (False, 3))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         assert recompute_disputes(study=study).opened == size

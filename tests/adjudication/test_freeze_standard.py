@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from adjudication import queries
 from adjudication.models import Dispute, ReferenceStandard, StandardLabel
 from adjudication.services.assembly import freeze_preconditions
 from adjudication.services.decisions import KeyCorrection, undo_decision
+from adjudication.services.disputes import recompute_disputes
 from adjudication.services.patches import Change, patch_standard
 from adjudication.services.standards import FreezeRefused, content_sha256, freeze_standard
 from annotation.models import GuidelineVersion, Label, Question, Study, Trace
+from core import audit
 from core.models import AuditEntry, User
 from tests.adjudication.build import DEBATE, HUMAN, both, label_trace, make_dispute, make_standard, settle
 from tests.build import make_label, make_question, make_study, make_trace
@@ -67,9 +70,8 @@ def test_a_decision_is_frozen_beside_what_each_arm_had_said(study: Study, adam: 
 def test_people_who_differ_are_kept_by_the_first_name(study: Study, adam: User) -> None:
     trace = make_trace(make_question(study))
     label_trace(trace, [(HUMAN, "zoe", True, 5), (HUMAN, "ben", True, 3), (HUMAN, "cai", True, 5)])
-    dispute = make_dispute(study)
+    recompute_disputes(study=study)
     settle(Dispute.objects.get(trace=trace), adam)
-    settle(dispute, adam)
     freeze_standard(study=study)
     assert _label(trace).human_first_error_step == 3
 
@@ -131,8 +133,7 @@ def test_the_preconditions_count_what_a_freeze_would_find(study: Study, adam: Us
         "open disputes": (1, True),
         "steps past the end": (1, True),
         "unlabelled traces": (1, False),
-        "human arm only": (1, False),
-        "debate arm only": (1, False),
+        "one arm only": (2, False),
         "excluded": (1, False),
         "second look": (1, False),
     }
@@ -210,6 +211,26 @@ def test_a_stored_standard_still_has_its_hash(study: Study, adam: User) -> None:
     make_trace(make_question(study, status="excluded", exclusion_reason="x"))
     standard = freeze_standard(study=study).standard
     assert content_sha256(standard) == standard.sha256
+
+
+def test_a_label_changed_behind_the_guards_is_found_by_the_audit(study: Study, adam: User) -> None:
+    settle(make_dispute(study), adam)
+    standard = freeze_standard(study=study).standard
+    assert list(audit.verify(study.slug)) == []
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE adjudication_standardlabel DISABLE TRIGGER USER")
+        else:
+            cursor.execute("DROP TRIGGER adjudication_standardlabel_final_no_update")
+        cursor.execute(
+            "UPDATE adjudication_standardlabel SET final_correct = NOT final_correct WHERE standard_id = %s",
+            [standard.pk],
+        )
+    (found,) = audit.verify(study.slug)
+    entry = AuditEntry.objects.get(chain__scope=study.slug, sequence=found.sequence)
+    assert (found.scope, entry.action) == (study.slug, "standard frozen")
+    assert found.reason == "standard 1 no longer has its sha256"
 
 
 def test_a_patched_label_is_carried_on_until_a_later_decision(study: Study, adam: User) -> None:
@@ -297,5 +318,5 @@ def test_the_number_of_queries_does_not_grow(
     question = make_question(study)
     for _ in range(size):
         both(make_trace(question), (True, 2), (True, 2))
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(28):
         freeze_standard(study=study)

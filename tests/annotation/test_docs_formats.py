@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from annotation.exports.columns import KINDS
-from annotation.imports import falsestep, labels
+from annotation.imports import debates, falsestep, labels
+from annotation.imports.checks import import_checks
+from annotation.imports.debates import import_debates
 from annotation.imports.formats import READERS
 from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
@@ -40,10 +42,22 @@ def test_the_questions_and_labels_are_imported(tmp_path: Path, study: Study, ana
     assert Question.objects.get(status="excluded").exclusion_reason == "needs a figure"
 
 
+def test_the_debates_are_imported(tmp_path: Path, study: Study) -> None:
+    import_traces(path=example("questions", tmp_path), study_slug="optics")
+    report = import_debates(path=example("debates", tmp_path), study_slug="optics")
+    assert (report.rounds.total(), report.labels) == (4, 1)
+
+
 def test_the_annotation_tools_file_is_imported(tmp_path: Path, study: Study, ana: User) -> None:
     import_traces(path=example("questions", tmp_path), study_slug="optics")
     report = import_labels(path=example("ana_complete_1", tmp_path), study_slug="optics", arm="human")
     assert (report.format, report.new, report.skipped, report.key_reports) == ("annotation_tool", 2, 1, 1)
+
+
+def test_the_check_items_are_imported(tmp_path: Path, study: Study) -> None:
+    import_traces(path=example("questions", tmp_path), study_slug="optics")
+    report = import_checks(path=example("checks", tmp_path), study_slug="optics")
+    assert dict(report.new) == {"worked": 1, "gate": 1, "hidden": 1}
 
 
 @pytest.mark.parametrize("name", sorted(READERS.keys() - {"falsestep"}))
@@ -56,5 +70,11 @@ def test_the_rows_of_published_data_sets_are_recognised(tmp_path: Path, name: st
 
 def test_every_field_of_our_formats_is_documented() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    for name in falsestep.QUESTION_FIELDS | falsestep.TRACE_FIELDS | labels.FIELDS | set(KINDS):
+    for name in (
+        falsestep.QUESTION_FIELDS
+        | falsestep.TRACE_FIELDS
+        | labels.FIELDS
+        | set(KINDS)
+        | set().union(*debates.SAID.values())
+    ):
         assert name in text

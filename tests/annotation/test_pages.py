@@ -356,7 +356,7 @@ def test_home_says_what_waits_and_links_what_the_role_may_open(
     html = as_ana.get(reverse("home")).content.decode()
     assert "1 trace to read" in html
     assert reverse("queue", args=[study.slug]) in html
-    assert reverse("coverage", args=[study.slug]) not in html
+    assert reverse("arm", args=[study.slug]) not in html
     assert reverse("questions", args=[study.slug]) not in html
 
 
@@ -372,7 +372,7 @@ def test_the_debate_arm_is_not_counted_for_annotators(as_ana: Client, study: Stu
     assert next(item for item in lines if item.stage.key == "debate").count is None
 
 
-@pytest.mark.parametrize("name", ["questions", "coverage"])
+@pytest.mark.parametrize("name", ["questions", "arm"])
 def test_overseers_see_counts_and_no_judgement(
     client: Client, study: Study, trace: Trace, ana: User, adam: User, eve: User, name: str
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.utils import timezone
 
 from annotation.models import Draft, Label, Reservation, Study, Trace
 from annotation.services.guideline import ensure_guideline, first_guideline
@@ -114,9 +116,19 @@ def test_the_other_arm_is_left_alone(trace: Trace, ana: User) -> None:
 
 def test_active_time_is_never_negative_nor_longer_than_a_sitting(trace: Trace, ana: User) -> None:
     assert submit(trace, ana, active_seconds=-5).active_seconds == 0
-    assert (
-        submit(trace, ana, active_seconds=10**9, comment="b", expected_revision=1).active_seconds == 8 * 3600
+    other = make_trace(trace.question, n_steps=4)
+    assert submit(other, ana, active_seconds=10**9).active_seconds == 8 * 3600
+
+
+def test_a_revision_has_no_more_active_time_than_passed_since_the_one_before(trace: Trace, ana: User) -> None:
+    first = make_label(
+        trace, person=ana, active_seconds=300, created_at=timezone.now() - timedelta(seconds=100)
     )
+    # The page came back from the browser's memory and counts on from the 300 seconds it had sent.
+    again = submit(trace, ana, active_seconds=340, expected_revision=1)
+    assert again.supersedes == first
+    assert again.active_seconds is not None
+    assert 100 <= again.active_seconds <= 110
 
 
 def test_the_guideline_quotes_the_one_error_definition(study: Study) -> None:

@@ -60,6 +60,14 @@ def test_a_body_that_is_no_object_is_400(ana: User, label: str, body: Any) -> No
     error_of(answer)
 
 
+def test_what_an_error_repeats_is_cut_and_fit_to_be_sent(ana: User, label: str) -> None:
+    answer = Program(ana).put(label, {"\ud800": 1, "x" * 100_000: 1})
+    assert answer.status_code == 400
+    fields = error_of(answer)["fields"]
+    assert sorted(map(len, fields)) == [6, 200]
+    assert len(answer.content) < 3000
+
+
 def test_a_body_of_another_kind_is_415(ana: User, label: str) -> None:
     program = Program(ana)
     answer = Client().put("/api/v1/" + label, "<a/>", content_type="application/xml", headers=program.headers)

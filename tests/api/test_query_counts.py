@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from adjudication.models import Dispute
 from adjudication.services.disputes import recompute_disputes
-from annotation.models import Draft, Role, Study
+from annotation.models import Draft, KeyReport, Role, Study
 from core.models import User
 from monitoring.engine import waking
 from tests.adjudication.build import both, make_standard, settle
@@ -43,6 +43,19 @@ def _labels(study: Study, person: User, size: int) -> None:
 def _drafts(study: Study, person: User, size: int) -> None:
     for trace in make_traces(study, size):
         Draft.objects.create(trace=trace, person=person)
+
+
+def _questions(study: Study, person: User, size: int) -> None:
+    for trace in make_traces(study, 3 * size):
+        KeyReport.objects.get_or_create(
+            question=trace.question, reporter=person, reference_version=1, defaults={"reason": "x"}
+        )
+
+
+def _reports(study: Study, person: User, size: int) -> None:
+    for _ in range(size):
+        question = make_question(study)  # without a trace there is nothing left to judge
+        KeyReport.objects.create(question=question, reporter=person, reference_version=1, reason="x")
 
 
 def _disputes(study: Study, person: User, size: int) -> None:
@@ -78,6 +91,8 @@ LISTS: dict[str, Callable[[Study, User, int], None]] = {
     "studies/": _studies,
     "studies/optics/labels/": _labels,
     "studies/optics/drafts/": _drafts,
+    "studies/optics/questions/": _questions,
+    "studies/optics/key-reports/": _reports,
     "studies/optics/disputes/?state=open": _disputes,
     "studies/optics/disputes/?state=decided": _disputes,
     "studies/optics/standards/": _standards,

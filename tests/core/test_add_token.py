@@ -1,4 +1,4 @@
-"""`manage.py add_token`."""
+"""`manage.py add_token` and `revoke_token`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core.models import ApiToken
-from core.tokens import token_of_key
+from core.tokens import issue_token, token_of_key
 from tests.build import make_person
 
 pytestmark = pytest.mark.django_db
@@ -38,3 +38,17 @@ def test_it_refuses_days_that_cannot_be(days: str) -> None:
 def test_it_refuses_an_unknown_scope() -> None:
     with pytest.raises(CommandError, match="invalid choice"):
         call_command("add_token", "ana", "--scope", "everything")
+
+
+def test_a_token_is_revoked_by_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    issued = issue_token(person=make_person("ana"), scopes=["read"])
+    call_command("revoke_token", issued.token.prefix)
+    assert token_of_key(issued.key) is None
+    assert "is revoked" in capsys.readouterr().out
+    call_command("revoke_token", issued.token.prefix)
+    assert "revoked already" in capsys.readouterr().out
+
+
+def test_an_unknown_token_is_not_revoked() -> None:
+    with pytest.raises(CommandError, match='no token begins with "fs_0"'):
+        call_command("revoke_token", "fs_0")

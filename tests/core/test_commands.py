@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -48,6 +49,70 @@ def test_a_failure_is_one_sentence_and_status_1() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        ({"FALSESTEP_HOME": "{empty}"}, "run `python manage.py migrate`"),
+        ({"FALSESTEP_HOME": "{file}"}, "FALSESTEP_HOME"),
+        ({"DATABASE_URL": "nonsense:secret"}, "DATABASE_URL cannot be read"),
+        ({"DATABASE_URL": "postgres://nobody:secret@127.0.0.1:1/x"}, "the database cannot be used"),
+        ({"DATABASE_URL": "sqlite:///{empty}", "FALSESTEP_SECRET_KEY": ""}, "FALSESTEP_SECRET_KEY"),
+    ],
+)
+def test_a_place_that_cannot_be_worked_in_is_told_in_one_sentence(
+    tmp_path: Path, places: dict[str, str], words: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    paths = {name: str(tmp_path / name) for name in ("file", "empty")}
+    env = {name: value.format(**paths) for name, value in places.items()}
+    if "FALSESTEP_HOME" in env:
+        env["DATABASE_URL"] = ""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "verify_audit_trail"],
+        cwd=ROOT,
+        env={**os.environ, "FALSESTEP_SECRET_KEY": "x", "FALSESTEP_HOME": paths["empty"], **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert re.search(rf"^error: .*{re.escape(words)}", done.stderr, re.MULTILINE), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret@" not in done.stderr
+    assert ":secret" not in done.stderr
+
+
 def test_bad_usage_is_status_2() -> None:
     assert run("import_traces").returncode == 2
     assert run("import_traces", "f", "--study", "x", "--format", "odd").returncode == 2
+
+
+def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback() -> None:
+    program = (
+        "import django; from django.conf import settings; settings.configure(); django.setup()\n"
+        "from core.management.base import FalsestepCommand\n"
+        "class Command(FalsestepCommand):\n"
+        "    def run(self, **options):\n"
+        "        for number in range(100000): self.say(str(number))\n"
+        "Command().run_from_argv(['manage.py', 'count'])"
+    )
+    command = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout is not None and command.stderr is not None
+    assert command.stdout.readline() == b"0\n"
+    command.stdout.close()
+    errors = command.stderr.read()
+    command.stderr.close()
+    assert command.wait(timeout=60) == 141
+    assert errors == b""
+
+
+def test_a_pipe_that_breaks_inside_the_work_is_told() -> None:
+    class Command(FalsestepCommand):
+        def run(self, **options: object) -> None:
+            raise BrokenPipeError("the broker went away")
+
+    with pytest.raises(BrokenPipeError):
+        Command().handle()

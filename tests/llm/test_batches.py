@@ -143,6 +143,31 @@ def test_an_expired_batch_gives_what_is_finished_and_names_the_rest(name: str, s
 
 
 @BOTH
+def test_the_rest_of_an_expired_batch_goes_into_another_and_all_is_paid_once(
+    name: str, server: Server
+) -> None:
+    server.use(Scenario(batch={"unfinished": 2, "order": "reversed"}))
+    left = {request.key: request for request in REQUESTS}
+
+    async def work(provider: BatchProvider) -> int:
+        rounds = 0
+        while left and rounds < 9:
+            rounds += 1
+            if rounds == 3:
+                server.use(Scenario())
+            for chunk in chunks(list(left.values()), provider, most=4):
+                keys = [request.key for request in chunk]
+                for key, outcome in await collected(provider, await provider.submit(chunk), keys):
+                    if isinstance(outcome, Reply):
+                        left.pop(key)
+        return rounds
+
+    # Of 4 and 2 requests the last two of each expire, then those of the 4 that are left, then none.
+    assert with_batches(name, server, work) == 3
+    assert server.state().paid_by_key == {conversation_of(request): 1 for request in REQUESTS}
+
+
+@BOTH
 def test_a_cancelled_batch_gives_what_is_finished_and_names_the_rest(name: str, server: Server) -> None:
     server.use(Scenario(batch={"polls": 1, "unfinished": 5}))
 

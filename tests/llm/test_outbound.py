@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from llm.outbound import check_base_url, resolved
+from llm.outbound import HostNotFound, check_base_url, resolved
 from llm.types import BadProvider
 
 
@@ -57,9 +57,9 @@ def test_an_address_written_otherwise_is_still_private(base_url: str) -> None:
 
 
 def test_a_host_that_is_not_found_is_refused_unless_private_ones_are_allowed() -> None:
-    with pytest.raises(BadProvider, match="cannot be found"):
+    with pytest.raises(HostNotFound, match="cannot be found"):
         check_base_url("https://nowhere.example", allow_private=False, resolve=nowhere)
-    with pytest.raises(BadProvider, match="no address"):
+    with pytest.raises(HostNotFound, match="no address"):
         check_base_url("https://nowhere.example", allow_private=False, resolve=leads_to())
     check_base_url("https://nowhere.example", allow_private=True, resolve=nowhere)
 

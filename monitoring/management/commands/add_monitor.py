@@ -1,4 +1,4 @@
-"""Add a monitor to a study: a model behind an OpenAI-compatible address, or an offline baseline."""
+"""Add a monitor to a study: a model behind a provider's address, or an offline baseline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ class Command(FalsestepCommand):
         parser.add_argument("--slug", required=True, help="the monitor's name in this study")
         parser.add_argument("--provider", choices=PROVIDERS, default=Monitor.Provider.OPENAI_COMPATIBLE)
         parser.add_argument("--model", default="", help="the model's name at its provider")
-        parser.add_argument("--base-url", default="", metavar="URL", help="such as https://host/v1")
+        parser.add_argument(
+            "--base-url",
+            default="",
+            metavar="URL",
+            help="such as https://host/v1; anthropic and google: by default their own",
+        )
         parser.add_argument("--key-env", default="", metavar="NAME")
         parser.add_argument("--input-price", type=_price, metavar="USD", help="per million input tokens")
         parser.add_argument("--output-price", type=_price, metavar="USD", help="per million output tokens")
@@ -44,7 +49,7 @@ class Command(FalsestepCommand):
             default=[],
             type=_option,
             metavar="NAME=VALUE",
-            help="of an offline monitor: rate=0.3, seed=1, monitor=SLUG",
+            help="of a provider (thinking_tokens=2000) or an offline monitor (rate=0.3, monitor=SLUG)",
         )
 
     def run(self, **options: Any) -> None:

@@ -1,0 +1,166 @@
+"""Reads of the labels that disputes are computed from, and of the rules and answers in force."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+
+from adjudication.models import Rules, StatedGap
+from annotation.masking import letters
+from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from core.models import User
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How the current labels of one trace stand, from one grouped query."""
+
+    trace_id: int
+    labels: int
+    human: int
+    debate: int
+    right: int
+    with_step: int
+    lowest_step: int | None
+    highest_step: int | None
+    newest: datetime
+
+    @property
+    def kinds(self) -> tuple[bool, bool, bool]:
+        """Whether the labels differ in the answer, in the presence of an error, in its step."""
+        return (
+            0 < self.right < self.labels,
+            0 < self.with_step < self.labels,
+            self.lowest_step != self.highest_step,
+        )
+
+    @property
+    def differs(self) -> bool:
+        return any(self.kinds)
+
+    @property
+    def one_arm(self) -> bool:
+        """Whether only one arm has spoken."""
+        return not (self.human and self.debate)
+
+    @property
+    def critical(self) -> bool:
+        """Whether every label says: the answer is right, and there is an error."""
+        return self.right == self.labels and self.with_step == self.labels
+
+
+def current_labels(study: Study, *, question: Question | None = None) -> QuerySet[Label]:
+    """Return the labels that no other supersedes, on included questions (of one question, if named).
+
+    Labels on check items of the training count in nothing.
+    """
+    labels = Label.objects.filter(
+        trace__study=study,
+        trace__question__status=Question.Status.INCLUDED,
+        trace__check_item__isnull=True,
+        superseded_by__isnull=True,
+    )
+    return labels if question is None else labels.filter(trace__question=question)
+
+
+def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
+    """Return one tally for each labelled trace on an included question."""
+    rows = (
+        current_labels(study, question=question)
+        .order_by()
+        .values("trace_id")
+        .annotate(
+            labels=Count("id"),
+            human=Count("id", filter=Q(arm=Label.Arm.HUMAN)),
+            debate=Count("id", filter=Q(arm=Label.Arm.DEBATE)),
+            right=Count("id", filter=Q(final_correct=True)),
+            with_step=Count("first_error_step"),
+            lowest_step=Min("first_error_step"),
+            highest_step=Max("first_error_step"),
+            newest=Max("created_at"),
+        )
+    )
+    return [Tally(**row) for row in rows]
+
+
+@dataclass(frozen=True)
+class OneArmTrace:
+    """A trace that only one arm has labelled."""
+
+    question_id: str
+    response_label: str
+    token: str
+    arm: str
+
+
+def one_arm_traces(study: Study) -> list[OneArmTrace]:
+    """List the traces on included questions that only one arm has labelled, by question and label.
+
+    For commands and exports: the arm and the stored label are never shown to a lead before the decision.
+    """
+    arms = {
+        tally.trace_id: "human" if tally.human else "debate"
+        for tally in tallies(study)
+        if not (tally.human and tally.debate)
+    }
+    traces = (
+        Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+        .order_by("question__external_id", "response_label")
+        .values_list("id", "question__external_id", "response_label", "token")
+    )
+    return [
+        OneArmTrace(question_id, label, token, arms[pk])
+        for pk, question_id, label, token in traces
+        if pk in arms
+    ]
+
+
+def rules_of(study: Study) -> Rules:
+    """Return the study's rules of adjudication; the defaults, unsaved, where none were set."""
+    return Rules.objects.filter(study=study).first() or Rules(study=study)
+
+
+def debate_is_expected(study: Study, rules: Rules) -> bool:
+    """Whether every trace should have a label of the debate: by the rules, or because the debate has begun."""
+    if rules.debate_expected == Rules.Expected.AUTO:
+        return Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE).exists()
+    return rules.debate_expected == Rules.Expected.YES
+
+
+def stated_gaps(study: Study) -> QuerySet[StatedGap]:
+    """Return the gaps that leads stated, that of the whole study first."""
+    return (
+        StatedGap.objects.filter(study=study)
+        .select_related("trace__question", "stated_by")
+        .order_by(F("trace").asc(nulls_first=True), "pk")
+    )
+
+
+def reference_answer_of(question: Question) -> ReferenceAnswer | None:
+    """Return the reference answer in force: the highest version."""
+    return question.reference_answers.order_by("-version").first()
+
+
+def reference_answers_in_force(study: Study) -> dict[int, ReferenceAnswer]:
+    """Return the highest version of every question's reference answer, by question id."""
+    answers = ReferenceAnswer.objects.filter(question__study=study).order_by("question_id", "version")
+    return {answer.question_id: answer for answer in answers}
+
+
+def letters_for(trace_ids: Collection[int], *, study: Study, person: User) -> dict[int, str]:
+    """Return the letter by which the person knows each trace."""
+    questions = Trace.objects.filter(pk__in=trace_ids).values("question_id")
+    tokens: dict[int, dict[str, int]] = {}
+    rows = Trace.objects.filter(study=study, question_id__in=questions).values_list(
+        "pk", "question_id", "token"
+    )
+    for pk, question_id, token in rows:
+        tokens.setdefault(question_id, {})[token] = pk
+    return {
+        pks[token]: letter
+        for question_id, pks in tokens.items()
+        for token, letter in letters(study, person, question_id, pks).items()
+    }
