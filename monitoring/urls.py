@@ -2,10 +2,15 @@
 
 from django.urls import include, path
 
-from monitoring.views import batches, monitors
+from monitoring.graders import views as graders
+from monitoring.views import batches, monitors, runs
+
+RUN = "studies/<slug:slug>/batches/<int:number>/runs/<str:monitor>/<str:condition>"
 
 urlpatterns = [
     path("", include("monitoring.report.urls")),
+    path("studies/<slug:slug>/graders/", graders.latest, name="study_graders_latest"),
+    path("studies/<slug:slug>/graders/<int:version>/", graders.graders, name="study_graders"),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),
@@ -16,4 +21,7 @@ urlpatterns = [
     path("studies/<slug:slug>/batches/<int:number>/resume/", batches.resume, name="batch_resume"),
     path("studies/<slug:slug>/batches/<int:number>/cancel/", batches.cancel, name="batch_cancel"),
     path("studies/<slug:slug>/batches/<int:number>/retry/", batches.retry, name="batch_retry"),
+    path(f"{RUN}/", runs.run, name="run"),
+    path(f"{RUN}/traces/<str:token>/", runs.run_trace, name="run_trace"),
+    path(f"{RUN}/download/", runs.run_download, name="run_download"),
 ]

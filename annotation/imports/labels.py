@@ -201,6 +201,10 @@ Chain = list[Label]
 """The revisions of one labeller's label on a trace, in order."""
 
 
+def _as_reason(reasons: list[str]) -> str:
+    return "\n".join(dict.fromkeys(reasons))
+
+
 class _Writer:
     """Takes label rows in chunks and writes what is new."""
 
@@ -246,13 +250,16 @@ class _Writer:
             .annotate(latest=Max("version"))
             .values_list("question_id", "latest")
         )
-        held = set(
-            KeyReport.objects.filter(question__in=questions).values_list(
-                "question_id", "reporter_id", "reference_version"
-            )
-        )
+        held: set[tuple[int, int, int]] = set()
+        said: set[tuple[int, int, str]] = set()
+        for report in KeyReport.objects.filter(question__in=questions):
+            held.add((report.question_id, report.reporter_id, report.reference_version))
+            said.add((report.question_id, report.reporter_id, report.reason))
         reports: dict[tuple[int, int, int], list[str]] = {}
         for (question, person, version), reasons in self.keys.items():
+            # The same file read once more, after the key was corrected, does not doubt the correction.
+            if version is None and (question, person, _as_reason(reasons)) in said:
+                continue
             key = (question, person, min(version or latest.get(question, 1), latest.get(question, 1)))
             if key not in held:
                 reports.setdefault(key, []).extend(reasons)
@@ -262,7 +269,7 @@ class _Writer:
                     question_id=question,
                     reporter_id=person,
                     reference_version=version,
-                    reason="\n".join(dict.fromkeys(reasons)),
+                    reason=_as_reason(reasons),
                 )
                 for (question, person, version), reasons in reports.items()
             ]

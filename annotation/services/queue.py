@@ -73,6 +73,8 @@ def skip_trace(*, trace: Trace, person: User, reason: str) -> Skip:
     reason = " ".join(reason.split())[:500]
     if not reason:
         raise InvalidSkip("say in a few words why you skip this trace")
+    if "\0" in reason:
+        raise InvalidSkip("the reason holds a NUL character, which cannot be stored")
     with transaction.atomic():
         tally.hold(trace.study_id)
         skip, created = Skip.objects.get_or_create(trace=trace, person=person, defaults={"reason": reason})
