@@ -30,6 +30,7 @@ HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed whi
 BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
+LAST = "~"  # stands after every token
 
 
 class InvalidSkip(UserError):
@@ -39,9 +40,10 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
+    None is open to a person who has still to pass the study's gate (`training.may_read`).
+
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
-    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none, nor
-    who has still to pass the study's gate (`training.may_read`). Hidden check items come in between.
+    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
     """
     if not training.may_read(study, person):
         return None
@@ -52,10 +54,6 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         if held is not None:
             hold_trace(held, person)
             return held
-        hidden = training.hidden_next(study, person)
-        if hidden is not None:
-            hold_trace(hidden, person)
-            return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person):
@@ -103,7 +101,9 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
             return until
         if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
             return None
-        row = TraceProgress.objects.filter(trace=trace).first()
+        row = queries.open_to(trace.study, person).filter(trace=trace).first()
+        if row is None:
+            row = next((one for one in queries.hidden_items(trace.study, person) if one.pk == trace.pk), None)
         if row is None or _lock(trace.study, person, row) is None:
             return None
         return hold_trace(trace, person)
@@ -141,13 +141,19 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
 
     The place is kept, so that a claim does not walk again over everything that the person has done. What others
     held while the place moved on is found in a second round from the start.
+
+    Hidden check items stand among the others by their random tokens. They alone are no reason to go on: when
+    nothing else is open, none is offered.
     """
     place = PersonProgress.objects.filter(study=study, labeller=queries.labeller_name(person)).first()
     start = masking.queue_start(study, person)
+    hidden = queries.hidden_items(study, person)
     key = place.cursor if place else ""
     if place and key:
-        yield from _ranked(study, person, _block(rows, start, key, place.until))
+        block = _block(rows, start, key, place.until)
         key = place.until
+        if block:
+            yield from _ranked(study, person, block + _passed(hidden, start, key))
     for _ in range(5):
         block = _next_block(study, rows, start, key)
         if not block and key:
@@ -156,13 +162,19 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
         if not block:
             return
         first, key = _key(block[0], start), _key(block[-1], start)
+        if len(block) < BLOCK:
+            key = key[:2] + LAST
         PersonProgress.objects.bulk_create(
             [PersonProgress(study=study, labeller=queries.labeller_name(person), cursor=first, until=key)],
             update_conflicts=True,
             unique_fields=["study", "labeller"],
             update_fields=["cursor", "until"],
         )
-        yield from _ranked(study, person, block)
+        yield from _ranked(study, person, block + _passed(hidden, start, key))
+
+
+def _passed(hidden: list[TraceProgress], start: str, key: str) -> list[TraceProgress]:
+    return [row for row in hidden if _key(row, start) <= key]
 
 
 def _ranked(study: Study, person: User, block: list[TraceProgress]) -> list[TraceProgress]:
@@ -214,16 +226,20 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
 
 
 def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
-    """Lock a candidate and look again whether it is still open; None if not, or if somebody has it."""
-    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk)
-    if not locked.values_list("pk", flat=True):
+    """Lock a candidate and look again whether others have filled it; None if so, or if somebody has it."""
+    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk).first()
+    if locked is None:
         return None
-    if study.sharing == Study.Sharing.TOGETHER and not _lock_question(row.question_id):
+    if study.sharing == Study.Sharing.TOGETHER and not (
+        _lock_question(row.question_id) and queries.open_to(study, person).filter(pk=row.pk).exists()
+    ):
         return None
-    again = queries.open_to(study, person).filter(pk=row.pk).values("trace")
-    trace = Trace.objects.defer("steps", "preamble").filter(pk__in=again).first()
-    if trace is not None:
-        trace.study = study
+    # Only other people's labels and holds can have come since; what the person did is theirs to know.
+    live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
+    if locked.wanted and locked.labels + live.count() >= locked.wanted:
+        return None
+    trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
+    trace.study = study
     return trace
 
 
