@@ -99,11 +99,12 @@ def key_report_of(trace: Trace, person: User, *, version: int) -> KeyReport | No
 
 def readable_traces(study: Study) -> QuerySet[Trace]:
     """Return the traces that people label and that count: with text, of included questions, no check items."""
+    return _with_text(study).filter(check_item__isnull=True)
+
+
+def _with_text(study: Study) -> QuerySet[Trace]:
     return Trace.objects.filter(
-        study=study,
-        question__status=Question.Status.INCLUDED,
-        n_steps__isnull=False,
-        check_item__isnull=True,
+        study=study, question__status=Question.Status.INCLUDED, n_steps__isnull=False
     ).exclude(cut=Trace.Cut.TEXT_FREE)
 
 

@@ -40,9 +40,10 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
+    None is open to a person who has still to pass the study's gate (`training.may_read`).
+
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
-    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none, nor
-    who has still to pass the study's gate (`training.may_read`). Hidden check items come in between.
+    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
     """
     if not training.may_read(study, person):
         return None
@@ -53,10 +54,6 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         if held is not None:
             hold_trace(held, person)
             return held
-        hidden = training.hidden_next(study, person)
-        if hidden is not None:
-            hold_trace(hidden, person)
-            return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person):
