@@ -139,6 +139,8 @@ def trace_added(trace: Trace) -> None:
     included = trace.question.status == Question.Status.INCLUDED
     readable = trace.n_steps is not None and trace.cut != Trace.Cut.TEXT_FREE
     wanted = study.overlap if included and readable else 0
+    if study.coverage == Study.Coverage.STRATIFIED and trace.question_id not in sampled(study):
+        wanted = 0
     TraceProgress.objects.create(
         trace=trace,
         study=study,
