@@ -16,12 +16,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotation import blindness, queries
-from annotation.models import Draft, KeyReport, Label, Membership, Question, Role, Skip, Study
-from annotation.queries import labeller_name, readable_traces
+from annotation.models import Draft, KeyReport, Label, Membership, Question, Role, Skip, Study, StudyProgress
+from annotation.queries import labeller_name
+from annotation.training import HiddenResult, hidden_results
 from core.models import User
 from stats.agreement import Coefficient
 from stats.annotators import Pair, annotator_pairs
@@ -62,6 +63,7 @@ class PersonRow:
     timed: int
     first: datetime | None
     last: datetime | None
+    checks: HiddenResult | None
 
     @property
     def active_minutes(self) -> int | None:
@@ -104,23 +106,19 @@ class Agreement:
     hidden: int
 
 
+def _labels(study: Study, **conditions: Any) -> QuerySet[Label]:
+    """Return labels of the human arm that count: those on check items do not."""
+    return Label.objects.filter(
+        trace__study=study, trace__check_item__isnull=True, arm=Label.Arm.HUMAN, **conditions
+    )
+
+
 def coverage(study: Study) -> Coverage:
     """Count the traces and labels of the human arm; two queries."""
-    first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
-    wanted = (
-        Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1)
-        .values("trace")
-        .annotate(number=Count("pk"))
-        .filter(number__gte=study.overlap)
-        .values("trace")
-    )
-    traces = readable_traces(study).aggregate(
-        traces=Count("pk"),
-        distinct=Count("pk", filter=Exists(first)),
-        complete=Count("pk", filter=Q(pk__in=wanted)),
-    )
+    kept = StudyProgress.objects.filter(study=study).first() or StudyProgress(study=study)
+    traces = {"traces": kept.total, "distinct": kept.labelled, "complete": kept.complete}
     excluded = Q(trace__question__status=Question.Status.EXCLUDED)
-    labels = Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, revision=1).aggregate(
+    labels = _labels(study, revision=1).aggregate(
         labels=Count("pk"),
         on_excluded=Count("pk", filter=excluded),
         distinct_on_excluded=Count("trace", filter=excluded, distinct=True),
@@ -129,11 +127,11 @@ def coverage(study: Study) -> Coverage:
 
 
 def people(study: Study) -> list[PersonRow]:
-    """Return the study's annotators and whoever else has labels in its human arm, by name; four queries."""
+    """Return the study's annotators and whoever else has labels in its human arm, by name; five queries."""
     since = timezone.now() - timedelta(days=7)
     said = {
         row["labeller"]: row
-        for row in Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN)
+        for row in _labels(study)
         .values("labeller")
         .annotate(
             labels=Count("pk", filter=Q(revision=1)),
@@ -147,10 +145,11 @@ def people(study: Study) -> list[PersonRow]:
     }
     skipped = _per_person(Skip.objects.filter(trace__study=study))
     drafts = _per_person(Draft.objects.filter(trace__study=study))
+    checks = hidden_results(study)
     members = {labeller_name(person): person.pk for person in annotators(study)}
     nothing: dict[str, Any] = {"labels": 0, "revised": 0, "last_week": 0, "timed": 0}
     rows = []
-    for name in sorted({*said, *members}):
+    for name in sorted({*said, *members, *checks}):
         row, key = said.get(name, nothing), members.get(name)
         rows.append(
             PersonRow(
@@ -165,6 +164,7 @@ def people(study: Study) -> list[PersonRow]:
                 timed=row["timed"],
                 first=row.get("first"),
                 last=row.get("last"),
+                checks=checks.get(name),
             )
         )
     return rows
@@ -185,6 +185,11 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
     wanting = found.traces - found.complete
     if not wanting:
         return []
+    wanted = (
+        "1 solution of the study still wants a label"
+        if wanting == 1
+        else f"{wanting} solutions of the study still want a label"
+    )
     before = timezone.now() - timedelta(days=QUIET_DAYS)
     lines = []
     for row in rows:
@@ -192,7 +197,7 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
             continue
         so_far = f"{row.labels} so far, the last on {row.last:%-d %B %Y}" if row.last else "none so far"
         unfinished = f", {row.drafts} begun and not submitted" if row.drafts else ""
-        lines.append(f"{row.name}: {so_far}{unfinished}; {wanting} in the study still want a label")
+        lines.append(f"{row.name}: {so_far}{unfinished}; {wanted}")
     return lines
 
 
@@ -202,12 +207,7 @@ def agreement(study: Study, *, least: int = 1) -> Agreement:
     Pairs that share fewer than `least` traces are counted in `hidden`, without their numbers.
     """
     shared = (
-        Label.objects.filter(
-            trace__study=study,
-            trace__question__status=Question.Status.INCLUDED,
-            arm=Label.Arm.HUMAN,
-            superseded_by__isnull=True,
-        )
+        _labels(study, trace__question__status=Question.Status.INCLUDED, superseded_by__isnull=True)
         .values("trace")
         .annotate(number=Count("pk"))
         .filter(number__gte=2)
@@ -283,9 +283,7 @@ def comments(study: Study, person: User) -> QuerySet[Label]:
 
 
 def _comments(study: Study) -> QuerySet[Label]:
-    return Label.objects.filter(trace__study=study, arm=Label.Arm.HUMAN, superseded_by__isnull=True).exclude(
-        comment=""
-    )
+    return _labels(study, superseded_by__isnull=True).exclude(comment="")
 
 
 def key_reports(study: Study, person: User) -> QuerySet[KeyReport]:

@@ -99,7 +99,11 @@ def hidden_questions(study: Study, person: User) -> QuerySet[Question]:
     traces = Trace.objects.filter(study=study)
     hidden = Q(pk__in=traces.filter(pk__in=hidden_traces(study, person).values("pk")).values("question"))
     if Role.LEAD in roles_in(study, person):
-        unlabelled = traces.filter(~Exists(Label.objects.filter(trace=OuterRef("pk"))), n_steps__isnull=False)
+        unlabelled = traces.filter(
+            ~Exists(Label.objects.filter(trace=OuterRef("pk"))),
+            n_steps__isnull=False,
+            check_item__isnull=True,
+        )
         hidden |= Q(pk__in=unlabelled.values("question"))
     return Question.objects.filter(hidden, study=study, status=Question.Status.INCLUDED)
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from django.urls import reverse
 
-from annotation import queries, stages
+from annotation import queries, stages, training
 from annotation.models import Label, Role, Study
 from annotation.stages import Stage, StageCount, Task
 from core.models import User
 
 OVERSEERS: frozenset[str] = frozenset({Role.LEAD, Role.ADMINISTRATOR})
+ADMINISTRATORS: frozenset[str] = frozenset({Role.ADMINISTRATOR})
 
 
 def _questions(study: Study, person: User, roles: frozenset[str]) -> StageCount:
@@ -46,7 +47,16 @@ def _human_address(study: Study, roles: frozenset[str]) -> str | None:
 
 def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[Task]:
     """Say what the person may read next."""
-    if Role.ANNOTATOR not in roles:
+    if Role.ANNOTATOR not in roles or queries.is_paused(study, person):
+        return
+    if not training.may_read(study, person):
+        yield Task(
+            "Training to pass first",
+            "worked examples, then a few solutions with known judgements",
+            "Open the training",
+            reverse("training", args=[study.slug]),
+            order=10,
+        )
         return
     state = queries.progress(study, person)
     address = reverse("queue_next", args=[study.slug])
@@ -89,5 +99,18 @@ def register() -> None:
     stages.register(Stage("traces", "Traces", 20, _traces, "questions", OVERSEERS))
     stages.register(Stage("human", "Human arm", 30, _human, address=_human_address, nav_title="Reading"))
     stages.register(Stage("debate", "Debate arm", 40, _debate, shown_to=OVERSEERS))
+    stages.register(
+        Stage(
+            "rules",
+            "Rules",
+            35,
+            lambda study, person, roles: StageCount(None),
+            "queue_rules",
+            ADMINISTRATORS,
+            shown_to=frozenset(),
+            nav_title="Who reads what",
+            on_line=False,
+        )
+    )
     stages.register_tasks(traces_waiting)
     stages.register_tasks(keys_waiting)

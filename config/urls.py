@@ -10,5 +10,6 @@ urlpatterns = [
     path("", include("core.urls")),
     path("", include("annotation.urls")),
     path("", include("adjudication.urls")),
+    path("", include("verification.urls")),
     path("", include("monitoring.urls")),
 ]

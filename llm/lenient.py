@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 MAX_DEPTH = 16
@@ -45,6 +46,7 @@ _LATEX = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def canonical(key: str) -> str:
     """Return a key without case, blanks and punctuation: Has_Error, "has error" and hasError are one."""
     return "".join(c for c in key.casefold() if c.isalnum())

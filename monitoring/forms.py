@@ -10,8 +10,8 @@ from django import forms
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
 from monitoring import offline
-from monitoring.engine.planning import SUPPORTED
-from monitoring.models import Monitor
+from monitoring.engine.options import MOST_INVALID_RETRIES, BatchOptions
+from monitoring.models import Condition, Monitor
 from monitoring.services import MonitorSettings
 
 
@@ -78,11 +78,38 @@ class BatchForm(forms.Form):
 
     monitors = forms.MultipleChoiceField(error_messages={"required": "Choose at least one monitor."})
     conditions = forms.MultipleChoiceField(
-        choices=[(condition.value, condition.value) for condition in SUPPORTED],
+        choices=[(condition.value, condition.value) for condition in Condition],
         error_messages={"required": "Choose at least one condition."},
     )
     standard = forms.TypedChoiceField(coerce=int)
+    step_prefixes = forms.ChoiceField(
+        label="STEP asks about",
+        required=False,
+        choices=[("all", "every step"), ("first_flag", "one step after another, to the first flag")],
+    )
+    rctrl_traces = forms.ChoiceField(
+        label="RCTRL runs on",
+        required=False,
+        choices=[("answer_correct", "traces whose final answer is right"), ("all", "all traces")],
+    )
+    invalid_retries = forms.IntegerField(
+        label="Tries after a reply without a verdict",
+        required=False,
+        min_value=0,
+        max_value=MOST_INVALID_RETRIES,
+        initial=0,
+    )
+    allow_debaters = forms.BooleanField(
+        label="Also models that took part in this study's debate; their runs are marked", required=False
+    )
     max_cost = _budget()
+
+    def options(self) -> BatchOptions:
+        """Return the options of a valid form; what was left empty is as usual."""
+        names = ("step_prefixes", "rctrl_traces", "invalid_retries", "allow_debaters")
+        return BatchOptions(
+            **{name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+        )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from django.urls import reverse
+
 from monitoring import words
 from monitoring.engine.planning import Plan, PlannedRun
-from monitoring.models import Condition, Verdict
+from monitoring.models import Condition, Run, Verdict
 from monitoring.queries import Cell, Progress
 
 C = TypeVar("C")
@@ -20,9 +22,11 @@ _CLASSES = {Verdict.Outcome.OK: "is-ok", Verdict.Outcome.INCONSISTENT: "is-left-
 class PlanCell:
     """A planned run, in words."""
 
+    traces: int
     calls: int
     cost: str
     excluded: list[tuple[str, int]]
+    untaken: list[str]
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,14 @@ class Segment:
 class ProgressCell:
     """A run as it stands, in words and as a bar."""
 
+    url: str
     done: int
     total: int
     in_flight: int
     outcomes: list[tuple[str, int]]
     excluded: list[tuple[str, int]]
+    skipped: int
+    settings: list[str]
     cost: str
     bar: list[Segment]
     summary: str
@@ -64,7 +71,11 @@ def plan_matrix(plan: Plan) -> Matrix[PlanCell]:
     cells: dict[str, dict[str, PlanCell]] = {}
     for run in plan.runs:
         cells.setdefault(run.monitor.slug, {})[run.condition] = PlanCell(
-            calls=run.calls, cost=_planned_cost(run), excluded=sorted(run.excluded.items())
+            traces=run.traces,
+            calls=run.calls,
+            cost=_planned_cost(run),
+            excluded=sorted(run.excluded.items()),
+            untaken=[f"{one.question_id}/{one.response_label}" for one in run.untaken],
         )
     return Matrix(
         conditions=conditions,
@@ -98,16 +109,36 @@ def progress_matrix(progress: Progress) -> Matrix[ProgressCell]:
 def _cell(cell: Cell) -> ProgressCell:
     outcomes = cell.ordered_outcomes()
     told = [f"{number} {name.replace('_', ' ')}" for name, number in outcomes]
+    run, batch = cell.run, cell.run.batch
     return ProgressCell(
+        url=reverse("run", args=[batch.study.slug, batch.number, run.monitor.slug, run.condition]),
         done=cell.done,
         total=cell.total,
         in_flight=cell.in_flight,
         outcomes=[(name.replace("_", " "), number) for name, number in outcomes],
         excluded=sorted(cell.run.settings.get("excluded", {}).items()),
+        skipped=cell.skipped,
+        settings=_settings(cell.run),
         cost=words.usd(cell.cost) if cell.cost else "",
-        bar=_bar(outcomes, cell.total),
+        bar=_bar(outcomes, sum(cell.outcomes.values()) + cell.total - cell.done),
         summary=f"{cell.done} of {cell.total} done" + (f": {', '.join(told)}" if told else ""),
     )
+
+
+def _settings(run: Run) -> list[str]:
+    """Return, in words, the settings that a condition leaves open."""
+    told = []
+    if run.settings.get("step_prefixes") == "first_flag":
+        told.append("up to the first flag")
+    if run.settings.get("rctrl_traces") == "all":
+        told.append("on all traces")
+    if run.settings.get("judged_in_debate"):
+        told.append("took part in the debate")
+    if retries := run.settings.get("invalid_retries"):
+        told.append(f"{retries} more tries after a reply without a verdict")
+    if batch := run.settings.get("prior_batch"):
+        told.append(f"goes on from batch {batch}")
+    return told
 
 
 def _bar(outcomes: list[tuple[str, int]], total: int) -> list[Segment]:

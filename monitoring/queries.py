@@ -30,8 +30,14 @@ class Cell:
 
     @property
     def total(self) -> int:
-        """Calls of the run; of an imported run, its verdicts."""
-        return sum(self.states.values()) or sum(self.outcomes.values())
+        """Calls of the run, without those that turned out needless; of an imported run, its verdicts."""
+        asked = sum(self.states.values()) - self.states[Call.Status.SKIPPED]
+        return asked if self.states else sum(self.outcomes.values())
+
+    @property
+    def skipped(self) -> int:
+        """Calls that turned out needless: a step after a flag, a follow-up of a verdict that is not ok."""
+        return self.states[Call.Status.SKIPPED]
 
     @property
     def done(self) -> int:
@@ -122,6 +128,8 @@ def cells_of(batch: Batch) -> list[Cell]:
     """Return the runs of a batch with their calls, outcomes and cost."""
     runs = Run.objects.filter(batch=batch).select_related("monitor").order_by("pk")
     cells = {run.pk: Cell(run) for run in runs}
+    for cell in cells.values():
+        cell.run.batch = batch
     calls = Call.objects.filter(run__batch=batch).values_list("run_id", "status").annotate(n=Count("pk"))
     for run_id, status, number in calls:
         cells[run_id].states[status] = number
@@ -174,9 +182,11 @@ def plan_content(plan: Plan) -> dict[str, Any]:
             {
                 "monitor": run.monitor.slug,
                 "condition": run.condition,
+                "traces": run.traces,
                 "calls": run.calls,
                 "cost": None if run.cost is None else float(run.cost),
                 "excluded": dict(sorted(run.excluded.items())),
+                "untaken": [vars(one) for one in run.untaken],
                 "prompt": None
                 if run.prompt is None
                 else {"version": run.prompt.version, "sha256": run.prompt.sha256},
@@ -206,6 +216,7 @@ def batch_content(batch: Batch) -> dict[str, Any]:
                 "condition": cell.run.condition,
                 "calls": cell.total,
                 "done": cell.done,
+                "skipped": cell.skipped,
                 "attempts": attempts[cell.run.pk],
                 "cost": float(cell.cost),
                 "outcomes": dict(cell.ordered_outcomes()),

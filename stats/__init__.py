@@ -20,13 +20,21 @@ from stats.agreement import (
     percent_agreement,
 )
 from stats.bootstrap import Resample, interval
+from stats.calibration import calibrate
+from stats.certificate import interior_attribution, paired, suppressed_localisations
+from stats.comparison import pairwise, without_each
 from stats.detection import bounds, detect, oracle
-from stats.ladder import climb, common_subset, contrast
+from stats.ladder import climb, common_subset, consensus_subset, contrast, sign_test
 from stats.lengths import mann_whitney
 from stats.localisation import localise
 from stats.panel import Panel, Reference, TraceRow, Verdicts
+from stats.positions import positions
+from stats.power import simulate_power
+from stats.processbench import processbench
+from stats.questions import by_question
 from stats.report import Options, build_report
 from stats.revision import transitions
+from stats.variants import by_arm, disputed
 
 __all__ = [
     "Coefficient",
@@ -39,20 +47,34 @@ __all__ = [
     "arm_agreement",
     "bounds",
     "build_report",
+    "by_arm",
+    "by_question",
+    "calibrate",
     "climb",
     "code_version",
     "cohen_kappa",
     "common_subset",
+    "consensus_subset",
     "contrast",
     "detect",
+    "disputed",
     "gwet_ac1",
+    "interior_attribution",
     "interval",
     "krippendorff_alpha",
     "localise",
     "mann_whitney",
     "oracle",
+    "paired",
+    "pairwise",
     "percent_agreement",
+    "positions",
+    "processbench",
+    "sign_test",
+    "simulate_power",
+    "suppressed_localisations",
     "transitions",
+    "without_each",
 ]
 
 

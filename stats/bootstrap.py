@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,16 +18,25 @@ _COUNTS_KEPT = 400_000_000
 _ONE_THREAD = 250_000  # multiplications; OpenBLAS asks for threads above 4 * 65,536
 
 
-def _small_product(rows: int, clusters: int) -> tuple[int, int]:
-    """How many rows and resamples to multiply in one go.
+def product(sums: Floats, counts: npt.NDArray[np.generic]) -> Floats:
+    """Multiply sums (n_sums, n_clusters) by counts (n_clusters, n_draws): totals (n_draws, n_sums).
 
     A BLAS hands all but small products to threads, whose waiting for each other costs more than a product of
     middle size, tenfold on a machine that is busy; what is cut into small products stays in one thread.
     """
-    if clusters * 8 > _ONE_THREAD:
-        return max(rows, 1), _CELLS_AT_ONCE
-    together = max(1, min(rows, _ONE_THREAD // (8 * max(clusters, 1))))
-    return together, max(1, _ONE_THREAD // (together * max(clusters, 1)))
+    rows, clusters = sums.shape
+    if not rows or not clusters:
+        return np.zeros((counts.shape[1], rows))
+    height, width = rows, max(counts.shape[1], 1)
+    if clusters * 8 <= _ONE_THREAD:
+        height = max(1, min(rows, _ONE_THREAD // (8 * max(clusters, 1))))
+        width = max(1, _ONE_THREAD // (height * max(clusters, 1)))
+    result = np.empty((counts.shape[1], rows))
+    for start in range(0, counts.shape[1], width):
+        part = counts[:, start : start + width].astype(np.float64)
+        for top in range(0, rows, height):
+            result[start : start + width, top : top + height] = (sums[top : top + height] @ part).T
+    return result
 
 
 class Resample:
@@ -62,18 +72,13 @@ class Resample:
 
     def totals(self, sums: npt.NDArray[np.generic]) -> Floats:
         """Total per-cluster sums (..., n_clusters) over the data and over each resample: (1 + B, ...)."""
-        flat = np.asarray(sums, dtype=np.float64).reshape(-1, self.n_clusters)
+        flat = np.asarray(sums, dtype=np.float64).reshape(math.prod(sums.shape[:-1]), self.n_clusters)
         result = np.empty((1 + self.resamples, flat.shape[0]))
         result[0] = flat.sum(axis=1)
         row = 1
-        height, width = _small_product(*flat.shape)
         for block in self.counts():
-            for start in range(0, block.shape[1], width):
-                part = block[:, start : start + width].astype(np.float64)
-                for top in range(0, len(flat), height):
-                    product = flat[top : top + height] @ part
-                    result[row : row + part.shape[1], top : top + height] = product.T
-                row += part.shape[1]
+            result[row : row + block.shape[1]] = product(flat, block)
+            row += block.shape[1]
         return result.reshape(1 + self.resamples, *sums.shape[:-1])
 
     def level_totals(self, cluster: Ints, level: Ints, n_levels: int) -> Floats:

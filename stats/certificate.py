@@ -32,6 +32,7 @@ class Paired:
 
     n, both, gained, lost, neither: pair counts (n_monitors,); gained: flagged under `later` alone. effect:
     (1 + B, n_monitors). published: the panel effect over 5,000 resamples of the pairs' own questions (5001,).
+    least, most: the effect over all covered pairs, whatever the failed verdicts had said (n_monitors,).
     """
 
     monitors: tuple[str, ...]
@@ -42,6 +43,8 @@ class Paired:
     neither: Ints
     effect: Floats
     published: Floats
+    least: Floats
+    most: Floats
 
 
 def paired(
@@ -59,6 +62,9 @@ def paired(
     own = sums[:, :, sums[1].sum(axis=0) > 0]
     again = Resample(own.shape[-1], resamples=PUBLISHED_RESAMPLES, seed=published_seed)
     own_change, own_n = np.moveaxis(again.totals(own), 1, 0)
+    given = after.covered & before.covered & within
+    missing = [(one.covered & ~one.valid & given).sum(axis=1) for one in (after, before)]
+    surely = ((after.flag & given).sum(axis=1) - (before.flag & given).sum(axis=1)).astype(np.float64)
     return Paired(
         monitors=monitors,
         n=pairs.sum(axis=1),
@@ -68,6 +74,8 @@ def paired(
         neither=(pairs & ~after.flag & ~before.flag).sum(axis=1),
         effect=ratio(change, n),
         published=mean_defined(ratio(own_change, own_n)),
+        least=ratio(surely - missing[1], given.sum(axis=1)),
+        most=ratio(surely + missing[0], given.sum(axis=1)),
     )
 
 

@@ -54,6 +54,36 @@ def answer_correct_accuracy(rates: dict[str, Floats]) -> Floats:
     return (rates["critical"] + 1 - rates["clean"]) / 2
 
 
+def rate_bounds(panel: Panel, condition: str, monitors: Sequence[str], within: Bools) -> dict[str, Floats]:
+    """Flag rates by cell if every failed verdict had passed, and if it had flagged: each (2, n_monitors).
+
+    Over the covered traces of a mask (n_monitors, n_traces), valid or not. NaN where there is none.
+    """
+    verdicts = panel.verdicts[condition].of(monitors)
+    covered = verdicts.covered & within
+    flagged = np.stack([verdicts.flag & covered, covered & (verdicts.flag | ~verdicts.valid)])
+    out = {}
+    for cell in CELLS:
+        inside = panel.reference.cell(cell)
+        out[cell] = ratio((flagged & inside).sum(axis=2), (covered & inside).sum(axis=1))
+    return out
+
+
+def covered_subset(panel: Panel, monitors: Sequence[str], conditions: Sequence[str]) -> Bools:
+    """Traces that a monitor was given under each of the conditions that it ran: (n_monitors, n_traces)."""
+    inside = np.ones((len(monitors), panel.reference.n_traces), dtype=np.bool_)
+    for condition in conditions:
+        verdicts = panel.verdicts[condition].of(monitors)
+        inside &= verdicts.covered | ~verdicts.ran[:, None]
+    return inside
+
+
+def failures_within(panel: Panel, monitors: Sequence[str], conditions: Sequence[str]) -> bool:
+    """Whether any of these monitors has a failed verdict under any of these conditions."""
+    found = [panel.verdicts[condition].of(monitors) for condition in conditions]
+    return any(bool((verdicts.covered & ~verdicts.valid).any()) for verdicts in found)
+
+
 @dataclass(frozen=True)
 class Ladder:
     """Flag rates on the common subset: what recall, contrasts and headroom are made of.

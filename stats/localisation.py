@@ -18,13 +18,14 @@ class Localisation:
 
     A covered trace without a valid verdict is a miss, in points and in intervals. Arrays are (1 + B,
     n_monitors), row 0 the point; the means and pooled shares are (1 + B,). NaN = undefined.
-    n_error_traces, no_step and the four counts are (n_monitors,).
+    n_error_traces, no_step, failed (covered, but not valid) and the four counts are (n_monitors,).
     """
 
     monitors: tuple[str, ...]
     n_error_traces: Ints
     counts: dict[str, Ints]
     no_step: Ints
+    failed: Ints
     L0: Floats
     L1: Floats
     L0_in_range: Floats
@@ -95,6 +96,7 @@ def localise(reference: Reference, verdicts: Verdicts, resample: Resample) -> Lo
         n_error_traces=n[0].astype(np.int64),
         counts={place: total[0].astype(np.int64) for place, total in places.items()},
         no_step=(verdicts.flag & error & (verdicts.step == 0)).sum(axis=1),
+        failed=(covered & ~verdicts.valid).sum(axis=1),
         L0=ratio(n_exact, n),
         L1=ratio(n_near, n),
         L0_in_range=ratio(n_in_range, n),

@@ -285,10 +285,15 @@ def empty_verdicts(monitors: Sequence[str], n_traces: int) -> Verdicts:
 
 @dataclass(frozen=True)
 class Panel:
-    """A standard with the verdicts on its traces, by condition. Conditions nobody ran are absent."""
+    """A standard with the verdicts on its traces, by condition. Conditions nobody ran are absent.
+
+    `involved` marks the traces (n_traces,) that a monitor had to do with otherwise, by kind and monitor:
+    `self_review` (its family wrote the trace), `debate` (it judged there), `consulted` (the lead asked it).
+    """
 
     reference: Reference
     verdicts: Mapping[str, Verdicts] = field(default_factory=dict)
+    involved: Mapping[str, Mapping[str, Bools]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for condition, verdicts in self.verdicts.items():

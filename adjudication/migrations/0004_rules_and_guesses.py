@@ -10,7 +10,7 @@ from core.guards import GuardFinalRows, UnguardFinalRows
 class Migration(migrations.Migration):
     dependencies = [
         ("adjudication", "0003_corrections_by_decision"),
-        ("annotation", "0005_debate_rounds"),
+        ("annotation", "0006_debate_rounds"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

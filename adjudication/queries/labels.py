@@ -53,10 +53,14 @@ class Tally:
 
 
 def current_labels(study: Study, *, question: Question | None = None) -> QuerySet[Label]:
-    """Return the labels that no other supersedes, on included questions (of one question, if named)."""
+    """Return the labels that no other supersedes, on included questions (of one question, if named).
+
+    Labels on check items of the training count in nothing.
+    """
     labels = Label.objects.filter(
         trace__study=study,
         trace__question__status=Question.Status.INCLUDED,
+        trace__check_item__isnull=True,
         superseded_by__isnull=True,
     )
     return labels if question is None else labels.filter(trace__question=question)

@@ -11,8 +11,10 @@ from adjudication.judgements import Judgement, kinds_of, merged
 from adjudication.models import Decision, StandardLabel
 from adjudication.services.carried import Provenance, carried_labels
 from adjudication.services.hashing import StandardRow, text_sha256
+from annotation.holds import held_traces
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 
+MAX_STATUS_REASON = 500
 BY_RULE = "open dispute: sent to the lead by rule"
 
 
@@ -48,22 +50,23 @@ class _Said:
 def assemble(study: Study) -> list[Draft]:
     """Return a draft for every trace of the study, included or not, in the order of natural keys.
 
-    A trace of which nothing is known but a monitor's verdict (a release mentions it outside its standard: no
-    text, no length, no label) is no part of a standard.
+    Traces set apart for training are in no standard. Nor is a trace of which nothing is known but a monitor's
+    verdict (a release mentions it outside its standard: no text, no length, no label).
 
-    Decisions come before labels. What the newest standard holds by a patch is carried on until a later decision
-    on its trace; what it holds by a release's word, until a later decision or label. Where human labels differ
-    among themselves, the frozen human column keeps the one of the first labeller by name; the debate column
-    likewise.
+    A trace that something holds (annotation.holds) has no settled label, whatever else was said of it. Decisions
+    come before labels. What the newest standard holds by a patch is carried on until a later decision on its trace;
+    what it holds by a release's word, until a later decision or label. Where human labels differ among themselves,
+    the frozen human column keeps the one of the first labeller by name; the debate column likewise.
     """
     said = _labels_by_trace(study)
     decisions = queries.standing_decisions(study)
+    held = held_traces(study)
     carried = carried_labels(study)
     sent = queries.sent_by_rule(study)
     answers = queries.reference_answers_in_force(study)
     hashes = {question_id: text_sha256(answer.text) for question_id, answer in answers.items()}
     traces = (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .order_by("question__external_id", "response_label")
         .values_list(
             "id",
@@ -121,6 +124,8 @@ def assemble(study: Study) -> list[Draft]:
             row = _left_open(base, BY_RULE)
         else:
             row = _from_labels(base, labels)
+        if pk in held and row.status != StandardLabel.Status.EXCLUDED:
+            row = replace(base, status_reason=held[pk][:MAX_STATUS_REASON], provenance=Provenance.HELD)
         ruled_at = kept.at if kept else decision.created_at if decision else None
         newer = _key_is_newer(answer, labels, ruled_at) and row.status == StandardLabel.Status.READY
         drafts.append(Draft(row, pk, n_steps, answer.pk if answer else None, newer))
@@ -157,6 +162,9 @@ def freeze_preconditions(study: Study, drafts: Sequence[Draft] | None = None) ->
             [draft for draft in ready if _past_the_end(draft)],
             "name a step that the solution does not have",
             blocks=True,
+        ),
+        found(
+            "waiting for an expert", of(Provenance.HELD), "will be unresolved: an expert has not settled them"
         ),
         found(
             "unlabelled traces", unresolved(Provenance.UNLABELLED), "will be unresolved: nobody labelled them"

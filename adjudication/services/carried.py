@@ -24,6 +24,7 @@ class Provenance:
     QUESTION_EXCLUDED = "question_excluded"
     OPEN_DISPUTE = "open_dispute"
     UNLABELLED = "unlabelled"
+    HELD = "held"
 
     FROM_ROWS = frozenset(
         {

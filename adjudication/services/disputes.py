@@ -52,7 +52,9 @@ def recompute_disputes(
     """
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
     scope = Dispute.objects.filter(study=study)
-    traces = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
+    traces = Trace.objects.filter(
+        study=study, question__status=Question.Status.INCLUDED, check_item__isnull=True
+    )
     if question is not None:
         scope = scope.filter(trace__question=question)
         traces = traces.filter(question=question)

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import NullIf
 
 from annotation.models import KeyReport, Label, Study
 
@@ -14,13 +15,16 @@ Row = tuple[Any, ...]
 CHUNK = 2000
 
 
-def labels_for_export(study: Study, *, arm: str | None = None) -> QuerySet[Label]:
-    """Return every label of a study, superseded ones too, of one arm or of both."""
-    labels = Label.objects.filter(trace__study=study)
+def labels_for_export(study: Study, *, arm: str | None = None, checks: bool = False) -> QuerySet[Label]:
+    """Return every label of a study, superseded ones too, of one arm or of both.
+
+    Labels on check items count in nothing and are left out; with `checks` they alone are returned.
+    """
+    labels = Label.objects.filter(trace__study=study, trace__check_item__isnull=not checks)
     return labels if arm is None else labels.filter(arm=arm)
 
 
-def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
+def label_rows(study: Study, *, arm: str | None = None, checks: bool = False) -> Iterator[Row]:
     """Yield the labels in the order of LABEL_COLUMNS, by trace, arm, labeller and revision.
 
     `key_wrong` is the person's newest report on the key of the trace's question; it stands in each of their
@@ -34,11 +38,14 @@ def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
         question=OuterRef("trace__question"), reporter=OuterRef("person")
     ).order_by("-reference_version")
     found = (
-        labels_for_export(study, arm=arm)
+        labels_for_export(study, arm=arm, checks=checks)
         .annotate(
             key_wrong=Subquery(report.values("reason")[:1]),
             key_wrong_version=Subquery(report.values("reference_version")[:1]),
             newer=F("superseded_by"),
+            # Nothing said is null in files, whether the richer form was there or not.
+            said_coherence=NullIf("pilot__coherence", Value("")),
+            said_error_type=NullIf("pilot__error_type", Value("")),
         )
         .order_by("trace__question__external_id", "trace__response_label", "arm", "labeller", "revision")
         .values_list(
@@ -54,6 +61,8 @@ def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
             "first_error_step_min",
             "first_error_step_max",
             "comment",
+            "said_coherence",
+            "said_error_type",
             "key_wrong",
             "key_wrong_version",
             "guideline",
@@ -63,5 +72,5 @@ def label_rows(study: Study, *, arm: str | None = None) -> Iterator[Row]:
         )
     )
     for row in found.iterator(chunk_size=CHUNK):
-        version, digest = guidelines.get(row[14], (None, None))
-        yield (*row[:6], row[6] is None, *row[7:14], version, digest, *row[15:])
+        version, digest = guidelines.get(row[16], (None, None))
+        yield (*row[:6], row[6] is None, *row[7:16], version, digest, *row[17:])

@@ -72,11 +72,18 @@ def stream_labels(*, study: Study, format: str, arm: str, actor: User) -> Iterat
 
 
 def export_labels(
-    *, study: Study, format: str, arm: str, path: str | Path, actor: User | None = None
+    *,
+    study: Study,
+    format: str,
+    arm: str,
+    path: str | Path,
+    checks: bool = False,
+    actor: User | None = None,
 ) -> Exported:
     """Write the labels to a file: beside it first, then in its place, so that nobody meets half of one.
 
-    For the command line, whose user reads the database anyway. Raises UserError for an unknown format or arm,
+    For the command line, whose user reads the database anyway. With `checks` the labels on hidden check items
+    are exported, and they alone. Raises UserError for an unknown format or arm,
     or a file that cannot be written.
     """
     chosen, which = _chosen(format, arm)
@@ -85,7 +92,7 @@ def export_labels(
 
     def counted() -> Iterator[Row]:
         nonlocal count
-        for row in label_rows(study, arm=which):
+        for row in label_rows(study, arm=which, checks=checks):
             count += 1
             yield row
 
@@ -105,6 +112,7 @@ def export_labels(
                 "format": chosen.name,
                 "arm": arm,
                 "rows": count,
+                "checks": checks,
                 "sha256": exported.sha256,
                 "by": "command line",
             },

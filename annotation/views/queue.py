@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import pages, queries
+from annotation import pages, queries, training
 from annotation.access import study_for
 from annotation.models import Role
 from annotation.services.queue import claim_next
@@ -30,6 +30,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "study": study,
             "progress": queries.progress(study, person),
+            "paused": queries.is_paused(study, person),
             "held": queries.held_by(study, person),
             "rows": pages.queue_rows(study, person, list(page.object_list), drafts),
             "page": page,
@@ -42,6 +43,11 @@ def queue_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next trace and go to it; where there is none, back to the queue, which says why."""
     person = person_of(request)
     study = study_for(person, slug, Role.ANNOTATOR)
+    if not training.may_read(study, person):
+        messages.info(
+            request, "First pass the training of this study: a few solutions with known judgements."
+        )
+        return redirect("training", study.slug)
     trace = claim_next(study=study, person=person)
     if trace is None:
         messages.info(request, "There is no trace for you to read right now.")

@@ -94,7 +94,11 @@ class Scripted:
 
 
 def _looked_up(script: Mapping[str, Any], request: ChatRequest) -> Line:
-    line = script.get(request.key)
-    if isinstance(line, str):
-        return line
+    """Return the script's line for the key; without one, for the key without its last "|part", and so on."""
+    key = request.key
+    while key:
+        line = script.get(key)
+        if isinstance(line, str):
+            return line
+        key = key.rpartition("|")[0]
     return ProviderError(f"the script has no answer for {request.key!r}", kind="permanent")

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from core.api.fields import Input, StrictInteger, StrictText
+from monitoring.engine.options import MOST_INVALID_RETRIES, RCTRL_TRACES, STEP_PREFIXES
 from monitoring.models import Batch, Condition, Monitor, Verdict
 
 MOST = 50  # monitors in one plan
@@ -43,14 +44,24 @@ class PromptSerializer(serializers.Serializer):
     sha256 = serializers.CharField()
 
 
+class UntakenSerializer(serializers.Serializer):
+    """A trace from which no final answer could be taken for a certificate, and how the search ended."""
+
+    question_id = serializers.CharField()
+    response_label = serializers.CharField()
+    path = serializers.CharField()
+
+
 class PlannedRunSerializer(serializers.Serializer):
-    """One cell of the plan: calls, their cost at most, and the traces left out with reasons."""
+    """One cell of the plan: traces, calls, their cost at most, and the traces left out with reasons."""
 
     monitor = serializers.CharField()
     condition = serializers.ChoiceField(choices=Condition.choices)
+    traces = serializers.IntegerField()
     calls = serializers.IntegerField()
     cost = serializers.FloatField(allow_null=True)
     excluded = serializers.DictField(child=serializers.IntegerField())
+    untaken = UntakenSerializer(many=True)
     prompt = PromptSerializer(allow_null=True)
 
 
@@ -139,6 +150,27 @@ class WordsField(serializers.CharField):
         return list(dict.fromkeys(words))
 
 
+def _options() -> dict[str, serializers.Field]:
+    """Return the fields of a batch's options, as for `launch_batch`."""
+    return {
+        "step_prefixes": serializers.ChoiceField(
+            choices=STEP_PREFIXES, default="all", help_text="the steps that STEP asks about"
+        ),
+        "rctrl_traces": serializers.ChoiceField(
+            choices=RCTRL_TRACES, default="answer_correct", help_text="the traces that RCTRL runs on"
+        ),
+        "invalid_retries": serializers.IntegerField(
+            min_value=0,
+            max_value=MOST_INVALID_RETRIES,
+            default=0,
+            help_text="how often a call is made again whose reply holds no verdict",
+        ),
+        "allow_debaters": serializers.BooleanField(
+            default=False, help_text="also models that took part in the study's debate"
+        ),
+    }
+
+
 class PlanQuery(Input):
     """What to plan: names with commas between, as for `launch_batch`."""
 
@@ -147,6 +179,7 @@ class PlanQuery(Input):
     standard = serializers.IntegerField(
         min_value=1, max_value=2_147_483_647, required=False, default=None, help_text="the newest by default"
     )
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
 
 
 class LaunchInput(Input):
@@ -160,6 +193,7 @@ class LaunchInput(Input):
     max_cost = serializers.DecimalField(
         max_digits=12, decimal_places=6, min_value=0, allow_null=True, help_text="USD at most"
     )
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
 
 
 class ResumeInput(Input):

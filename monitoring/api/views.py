@@ -21,6 +21,7 @@ from monitoring.access import batch_for, study_of_administrator
 from monitoring.api import serializers as shapes
 from monitoring.engine import control, planning
 from monitoring.engine.launch import launch_batch, refuse_if_unfit
+from monitoring.engine.options import BatchOptions
 from monitoring.models import Batch
 from monitoring.report import queries as reports
 from stats.report import Options
@@ -163,12 +164,13 @@ class ReportView(ApiView):
 
 
 def _chosen(
-    study: Study, *, monitors: Sequence[str], conditions: Sequence[str], standard: int | None
+    study: Study, *, monitors: Sequence[str], conditions: Sequence[str], standard: int | None, **options: Any
 ) -> dict[str, Any]:
     return {
         "standard": planning.standard_named(study, standard),
         "monitors": planning.monitors_named(study, monitors),
         "conditions": planning.conditions_named(conditions),
+        "options": BatchOptions(**options),
     }
 
 

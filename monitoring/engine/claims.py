@@ -15,11 +15,13 @@ from django.utils import timezone
 
 from llm.types import ChatRequest
 from monitoring import offline
-from monitoring.engine import materials, money, pacing
+from monitoring.engine import certificates, materials, money, pacing, priors
+from monitoring.engine.bulk import insert_rows
 from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
 from monitoring.engine.pausing import pause_locked
-from monitoring.models import Attempt, Batch, Call, Pace, Run
+from monitoring.engine.priors import Prior
+from monitoring.models import Attempt, Batch, Call, Monitor, Pace, Run
 from monitoring.prompts import PromptError
 from monitoring.prompts import load as load_prompt
 
@@ -42,6 +44,8 @@ class Work:
     generator: str
     reserved: Decimal
     started_at: datetime
+    step: int | None = None
+    prior: Prior | None = None
     request: ChatRequest | None = None
     case: offline.Case | None = None
 
@@ -61,6 +65,7 @@ class _Draft:
     call: Call
     run: Run
     material: materials.Material
+    shown: materials.Shown
     request: ChatRequest | None
     case: offline.Case | None
     reserve: Decimal
@@ -174,10 +179,21 @@ def _drafts(batch: Batch, calls: list[Call]) -> list[_Draft]:
         )
     }
     stored = _stored(batch, runs, needs, calls)
+    known = {
+        run.pk: priors.load(run.prior_run_id, [call.trace_id for call in calls if call.run_id == run.pk])
+        for run in runs.values()
+        if run.prior_run_id is not None
+    }
+    answers = certificates.texts({call.certificate_source_id for call in calls})
     drafts = []
     for call in calls:
         run, material = runs[call.run_id], loaded[call.trace_id]
         need = needs[run.pk]
+        shown = materials.Shown(
+            step=call.step,
+            certificate=answers.get(call.certificate_source_id or 0),
+            prior=known.get(run.pk, {}).get(call.trace_id),
+        )
         request = case = None
         if need.prompt:
             _refuse_changed_prompt(run)
@@ -186,13 +202,22 @@ def _drafts(batch: Batch, calls: list[Call]) -> list[_Draft]:
                 condition=run.condition,
                 version=run.prompt_version,
                 settings=run.settings,
-                key=material.key if run.settings["provider"] == "scripted" else str(call.pk),
+                key=_key(call, run, material),
+                shown=shown,
             )
         else:
-            case = materials.case_for(material, need, stored[run.pk].get(call.trace_id))
+            case = materials.case_for(material, need, stored[run.pk].get(call.trace_id), step=call.step)
         reserve = money.upper_bound(request, run.settings) if request else Decimal(0)
-        drafts.append(_Draft(call, run, material, request, case, reserve))
+        drafts.append(_Draft(call, run, material, shown, request, case, reserve))
     return drafts
+
+
+def _key(call: Call, run: Run, material: materials.Material) -> str:
+    """Return the key of a request: the call's, or, for a script, the trace's with condition and step."""
+    if run.settings["provider"] != Monitor.Provider.SCRIPTED:
+        return str(call.pk)
+    step = "" if call.step is None else f"|{call.step}"
+    return f"{material.key}|{run.condition}{step}"
 
 
 def _stored(
@@ -253,7 +278,7 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
     total = sum((draft.reserve for draft in won), Decimal(0))
     if total:
         money.book(batch, reserve=total)
-    attempts = Attempt.objects.bulk_create(
+    attempts = [
         Attempt(
             call=draft.call,
             number=draft.call.attempts_made + 1,
@@ -262,7 +287,8 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
             started_at=now,
         )
         for draft in won
-    )
+    ]
+    insert_rows(Attempt, attempts)
     return [
         Work(
             call_id=draft.call.pk,
@@ -277,6 +303,8 @@ def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> 
             started_at=now,
             request=draft.request,
             case=draft.case,
+            step=draft.shown.step,
+            prior=draft.shown.prior,
         )
         for draft, attempt in zip(won, attempts, strict=True)
     ]

@@ -10,7 +10,7 @@ from core import audit
 from monitoring.engine.locking import locked
 from monitoring.models import Batch, Call, Run
 
-UNFINISHED = (Call.Status.PENDING, Call.Status.RUNNING)
+UNFINISHED = (Call.Status.WAITING, Call.Status.PENDING, Call.Status.RUNNING)
 
 
 def finish_if_complete(batch_id: int) -> bool:

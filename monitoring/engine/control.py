@@ -11,9 +11,9 @@ from django.utils import timezone
 from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
-from monitoring.engine import waking
+from monitoring.engine import priors, steps, waking
 from monitoring.engine.locking import locked
-from monitoring.models import Batch, Call, Run, Verdict
+from monitoring.models import Batch, Call, Condition, Run, Verdict
 
 # A reply that says something stands, even if it contradicts itself; these say nothing about the trace.
 FAILED = (
@@ -71,9 +71,9 @@ def cancel_batch(*, batch: Batch, actor: User) -> Batch:
             return batch
         if batch.status == Batch.Status.FINISHED:
             raise Conflict(f"batch {batch.number} is finished: there is nothing to cancel")
-        given_up = Call.objects.filter(run__batch=batch, status=Call.Status.PENDING).update(
-            status=Call.Status.CANCELLED
-        )
+        given_up = Call.objects.filter(
+            run__batch=batch, status__in=(Call.Status.WAITING, Call.Status.PENDING)
+        ).update(status=Call.Status.CANCELLED)
         Run.objects.filter(batch=batch, status=Run.Status.RUNNING).update(
             status=Run.Status.CANCELLED, finished_at=timezone.now()
         )
@@ -98,14 +98,17 @@ def retry_failed(*, batch: Batch, actor: User) -> int:
         count = 0
         for run in Run.objects.filter(batch=batch, n_calls__gt=0).order_by("pk"):
             failed = Verdict.objects.filter(run=run, outcome__in=FAILED)
-            again = Call.objects.filter(
-                run=run, status=Call.Status.DONE, trace_id__in=failed.values("trace_id")
-            ).update(status=Call.Status.PENDING, failures=0, not_before=None)
+            told = dict(failed.values_list("trace_id", "outcome"))
+            calls = Call.objects.filter(run=run, status=Call.Status.DONE, trace_id__in=told)
+            if run.condition == Condition.STEP:
+                calls = calls.filter(pk__in=steps.failed_calls(run, told))
+            again = calls.update(status=Call.Status.PENDING, failures=0, invalid_replies=0, not_before=None)
             if again:
                 count += again
-                outcomes.update(failed.values_list("outcome", flat=True))
+                outcomes.update(told.values())
                 failed.delete()
                 Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, finished_at=None)
+                priors.hold_follow_ups(run.pk, list(told))
         if count == 0:
             return 0
         if batch.status == Batch.Status.FINISHED:

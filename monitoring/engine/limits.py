@@ -24,6 +24,7 @@ class Limits:
     tries: int = 6  # of a call whose requests fail
     tries_when_limited: int = 20  # a rate limit says come back later, not that the call is bad
     abandoned: int = 40  # a call that was lost this often with its worker is given up
+    hopeless: int = 10  # requests of a run that all failed for good, after which its batch is paused
     database_down: float = 120.0  # how long a driver waits for the database to come back
 
 

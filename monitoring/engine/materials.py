@@ -12,14 +12,18 @@ from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.models import ReferenceAnswer, Trace
 from llm.types import ChatRequest
 from monitoring import offline
+from monitoring.engine.certificates import SWAPPED
+from monitoring.engine.priors import Prior
 from monitoring.models import Condition, Monitor, Verdict
-from monitoring.prompts import render
+from monitoring.prompts import FOLLOW_UPS, render
 
-ANSWERED = (Condition.HINT, Condition.CERT)
+ANSWERED = (Condition.HINT, Condition.CERT, Condition.REVISE)
 
 NO_TEXT = "the trace has no text"
 NO_ANSWER = "the question has no reference answer"
 NO_STORED = "no stored verdict to replay"
+NO_STEPS = "the number of its steps is not known"
+NOT_BY_STEP = "the monitor does not judge single steps"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,22 @@ class Needs:
     answer: bool
     final_correct: bool
     stored: bool
+    prior: bool = False
+    certificate: bool = False
+    each_step: bool = False
+    by_step: bool = True
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a single call is shown, or asked about, beyond its condition's share of the material.
+
+    `step` under STEP, `certificate` under CMATCH and CCONFLICT, `prior` under REVISE and RCTRL; None elsewhere.
+    """
+
+    step: int | None = None
+    certificate: str | None = None
+    prior: Prior | None = None
 
 
 @dataclass(frozen=True)
@@ -58,8 +78,14 @@ class Source:
 
 def needs_of(provider: str, condition: str, options: dict[str, Any]) -> Needs:
     """Return what a monitor of this provider needs under a condition."""
+    own = {
+        "prior": condition in FOLLOW_UPS,
+        "certificate": condition in SWAPPED,
+        "each_step": condition == Condition.STEP,
+    }
     if provider in READS_PROMPTS:
-        return Needs(prompt=True, text=True, answer=condition in ANSWERED, final_correct=False, stored=False)
+        answer = condition in ANSWERED
+        return Needs(prompt=True, text=True, answer=answer, final_correct=False, stored=False, **own)
     baseline = offline.make(provider, options)
     return Needs(
         prompt=False,
@@ -67,6 +93,8 @@ def needs_of(provider: str, condition: str, options: dict[str, Any]) -> Needs:
         answer=False,
         final_correct=baseline.needs_final_correct,
         stored=baseline.needs_stored,
+        by_step=baseline.names_steps,
+        **own,
     )
 
 
@@ -80,7 +108,9 @@ def load(labels: Iterable[StandardLabel], *, answers: bool, before: datetime | N
     later, so that all calls of a batch see the same one.
     """
     labels = list(labels)
-    traces = Trace.objects.select_related("question").in_bulk([label.trace_id for label in labels])
+    traces = {label.trace_id: label.trace for label in labels if StandardLabel.trace.is_cached(label)}
+    if len(traces) < len(labels):
+        traces = Trace.objects.select_related("question").in_bulk([label.trace_id for label in labels])
     texts: dict[int, str] = {}
     if answers:
         rows = ReferenceAnswer.objects.filter(
@@ -131,11 +161,13 @@ def stored_for(
         verdicts = verdicts.filter(run__batch__number=source.batch)
     if before is not None:
         verdicts = verdicts.filter(created_at__lte=before)
-    return {verdict.trace_id: _stored(verdict) for verdict in verdicts}
+    # The attempt of a STEP verdict is one of many: what they came to stands in its fields.
+    whole = source.condition != Condition.STEP
+    return {verdict.trace_id: _stored(verdict, with_reply=whole) for verdict in verdicts}
 
 
-def _stored(verdict: Verdict) -> offline.Stored:
-    if verdict.attempt is not None:
+def _stored(verdict: Verdict, *, with_reply: bool) -> offline.Stored:
+    if with_reply and verdict.attempt is not None:
         return offline.Stored(reply=verdict.attempt.reply, finish_reason=verdict.attempt.finish_reason)
     if verdict.has_error is None:
         return offline.Stored(reply="", finish_reason="stop")
@@ -156,25 +188,39 @@ def obstacle(material: Material, needs: Needs, *, stored: bool) -> str | None:
         return NO_ANSWER
     if needs.stored and not stored:
         return NO_STORED
+    if needs.each_step and not needs.by_step:
+        return NOT_BY_STEP
+    if needs.each_step and material.trace.n_steps is None:
+        return NO_STEPS
     return None
 
 
 def request_for(
-    material: Material, *, condition: str, version: str | None, settings: dict[str, Any], key: str
+    material: Material,
+    *,
+    condition: str,
+    version: str | None,
+    settings: dict[str, Any],
+    key: str,
+    shown: Shown | None = None,
 ) -> ChatRequest:
     """Return the request that asks a model for its verdict, with the run's settings.
 
     Raises monitoring.prompts.PromptError if the prompt cannot be filled.
     """
     trace = material.trace
+    shown = shown or Shown()
+    answer = shown.certificate if condition in SWAPPED else material.answer
     messages = render(
         condition,
         question=trace.question.statement,
         preamble=trace.preamble,
         steps=trace.steps,
-        reference_answer=material.answer if condition in ANSWERED else None,
+        reference_answer=answer if condition in ANSWERED or condition in SWAPPED else None,
         error_definition=settings["error_definition"],
         version=version,
+        step=shown.step,
+        exchange=shown.prior.exchange if shown.prior else None,
     )
     return ChatRequest(
         model=settings["model"],
@@ -189,13 +235,16 @@ def request_for(
     )
 
 
-def case_for(material: Material, needs: Needs, stored: offline.Stored | None) -> offline.Case:
-    """Return what an offline monitor may look at: nothing beyond its declared needs."""
+def case_for(
+    material: Material, needs: Needs, stored: offline.Stored | None, *, step: int | None = None
+) -> offline.Case:
+    """Return what an offline monitor may look at: nothing beyond its declared needs, and no text after `step`."""
     trace = material.trace
     return offline.Case(
         key=material.key,
         n_steps=trace.n_steps,
-        steps=trace.steps if needs.text else (),
+        step=step,
+        steps=trace.steps[:step] if needs.text else (),
         final_correct=material.final_correct if needs.final_correct else None,
         stored=stored if needs.stored else None,
     )

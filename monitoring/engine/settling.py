@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 
 from django.db import DataError, IntegrityError, transaction
 
-from llm.parsing import parse_verdict
-from llm.retry import Retry, decide
-from llm.types import ProviderError, Reply
-from monitoring.engine import money, pacing
+from annotation.models import Trace
+from llm.types import ProviderError
+from monitoring.engine import money, pacing, priors, readings, steps
 from monitoring.engine.authorship import wrote
-from monitoring.engine.claims import Work
+from monitoring.engine.bulk import insert_rows, update_rows
 from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
-from monitoring.models import Attempt, Batch, Call, Run, Verdict
+from monitoring.engine.pausing import pause_locked
+from monitoring.engine.readings import Again, Result, StepDone, printable
+from monitoring.models import Attempt, Batch, Call, Condition, Run, Verdict
 
 log = logging.getLogger(__name__)
 
 ABANDONED = "abandoned"
-_rng = random.Random()  # noqa: S311 - spreads retries out, nothing secret
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a request ended: with a reply, or with an error."""
-
-    work: Work
-    finished_at: datetime
-    reply: Reply | None = None
-    error: ProviderError | None = None
 
 
 def settle(*, batch_id: int, owner: str, results: Sequence[Result]) -> int:
@@ -52,26 +40,31 @@ def settle(*, batch_id: int, owner: str, results: Sequence[Result]) -> int:
             if result.work.call_id not in held:
                 log.warning("call %s: the lease was lost, its late reply is left out", result.work.call_id)
         runs = Run.objects.select_related("monitor").in_bulk({result.work.run_id for result in accepted})
+        spent = _close_attempts(accepted, runs)
+        released = sum((held[result.work.call_id].reserved for result in accepted), Decimal(0))
         verdicts: list[Verdict] = []
         done: list[int] = []
-        spent = released = Decimal(0)
+        stepped: list[steps.Place] = []
+        again: list[tuple[int, Again]] = []
         for result in accepted:
             call, run = held[result.work.call_id], runs[result.work.run_id]
-            paid = _close_attempt(result, run)
-            spent += paid
-            released += call.reserved
-            verdict = _verdict(result, run, call)
-            if verdict is not None:
-                verdicts.append(verdict)
-                done.append(call.pk)
-        Call.objects.filter(pk__in=done).update(
-            status=Call.Status.DONE, lease_owner="", lease_until=None, reserved=0
-        )
-        Verdict.objects.bulk_create(verdicts)
+            reading = readings.read(result, run, call)
+            if isinstance(reading, Again):
+                again.append((call.pk, reading))
+                continue
+            done.append(call.pk)
+            if isinstance(reading, StepDone):
+                stepped.append((run.pk, call.trace_id))
+            else:
+                verdicts.append(reading)
+        _finish_calls(done)
+        _return_calls(again)
+        _write_verdicts(verdicts, stepped, runs)
         pacing.learn(_ending(result) for result in accepted)
         _give_up_if_cancelled(batch)
         if spent or released:
             money.book(batch, release=released, spend=spent)
+        _pause_if_hopeless(batch, [result for result in accepted if _is_hopeless(result)], runs)
     return len(accepted)
 
 
@@ -117,18 +110,22 @@ def abandon(calls: Iterable[Call], *, batch: Batch, now: datetime, why: str) -> 
         status=Call.Status.PENDING, lease_owner="", lease_until=None, reserved=0
     )
     if hopeless:
-        Call.objects.filter(pk__in=[call.pk for call in hopeless]).update(
-            status=Call.Status.DONE, lease_owner="", lease_until=None, reserved=0
-        )
-        Verdict.objects.bulk_create(
-            Verdict(
-                run_id=call.run_id,
-                trace_id=call.trace_id,
-                outcome=Verdict.Outcome.PROVIDER_ERROR,
-                reason=f"given up: {lost[call.pk]} times its worker was lost with it",
-                certificate_source_id=call.certificate_source_id,
-            )
-            for call in hopeless
+        _finish_calls([call.pk for call in hopeless])
+        runs = Run.objects.select_related("monitor").in_bulk({call.run_id for call in hopeless})
+        _write_verdicts(
+            [
+                Verdict(
+                    run_id=call.run_id,
+                    trace_id=call.trace_id,
+                    outcome=Verdict.Outcome.PROVIDER_ERROR,
+                    reason=f"given up: {lost[call.pk]} times its worker was lost with it",
+                    certificate_source_id=call.certificate_source_id,
+                )
+                for call in hopeless
+                if call.step is None
+            ],
+            [(call.run_id, call.trace_id) for call in hopeless if call.step is not None],
+            runs,
         )
     _give_up_if_cancelled(batch)
     released = sum((call.reserved for call in calls), Decimal(0))
@@ -166,31 +163,118 @@ def _held(owner: str, results: Sequence[Result]) -> dict[int, Call]:
     return {call.pk: call for call in calls if call.attempts_made == numbers[call.pk]}
 
 
-def _close_attempt(result: Result, run: Run) -> Decimal:
-    """Complete the attempt's row and return what it cost in USD."""
-    reply, error = result.reply, result.error
-    row = Attempt.objects.filter(pk=result.work.attempt_id, finished_at__isnull=True)
-    if reply is None:
-        assert error is not None
-        row.update(finished_at=result.finished_at, error_kind=error.kind, error=_printable(str(error))[:4000])
-        return Decimal(0)
-    request = result.work.request
-    paid = money.actual(reply, request, run.settings) if request else Decimal(0)
-    row.update(
-        finished_at=result.finished_at,
-        reply=_printable(reply.text),
-        finish_reason=reply.finish_reason[:40],
-        served_model=reply.served_model[:200],
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        cost=paid,
-        latency_ms=reply.latency_ms,
+_TOLD = (
+    "finished_at",
+    "reply",
+    "finish_reason",
+    "served_model",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "latency_ms",
+    "error_kind",
+    "error",
+)
+
+
+def _close_attempts(results: Sequence[Result], runs: Mapping[int, Run]) -> Decimal:
+    """Complete the attempts' rows and return what they cost in USD."""
+    rows: list[tuple[object, ...]] = []
+    spent = Decimal(0)
+    for result in results:
+        reply, error, request = result.reply, result.error, result.work.request
+        if reply is None:
+            assert error is not None
+            told = printable(str(error))[:4000]
+            rows.append(
+                (
+                    result.work.attempt_id,
+                    result.finished_at,
+                    "",
+                    "",
+                    "",
+                    None,
+                    None,
+                    0,
+                    None,
+                    error.kind,
+                    told,
+                )
+            )
+            continue
+        paid = money.actual(reply, request, runs[result.work.run_id].settings) if request else Decimal(0)
+        spent += paid
+        rows.append(
+            (
+                result.work.attempt_id,
+                result.finished_at,
+                printable(reply.text),
+                printable(reply.finish_reason)[:40],
+                printable(reply.served_model)[:200],
+                reply.input_tokens,
+                reply.output_tokens,
+                paid,
+                reply.latency_ms,
+                "",
+                "",
+            )
+        )
+    update_rows(Attempt, _TOLD, rows, only_if_null="finished_at")
+    return spent
+
+
+def _finish_calls(ids: Sequence[int]) -> None:
+    Call.objects.filter(pk__in=ids).update(
+        status=Call.Status.DONE, lease_owner="", lease_until=None, reserved=0
     )
-    return paid
 
 
-def _tries(error: ProviderError) -> int:
-    return limits().tries_when_limited if error.kind == "rate_limit" else limits().tries
+def _return_calls(again: Sequence[tuple[int, Again]]) -> None:
+    fields = (
+        *("status", "lease_owner", "lease_until", "reserved"),
+        *("failures", "invalid_replies", "not_before"),
+    )
+    rows = [
+        (pk, Call.Status.PENDING.value, "", None, 0, one.failures, one.invalid_replies, one.not_before)
+        for pk, one in again
+    ]
+    update_rows(Call, fields, rows)
+
+
+def _write_verdicts(verdicts: list[Verdict], stepped: list[steps.Place], runs: dict[int, Run]) -> None:
+    """Write verdicts, with those of traces whose last step was judged, and let what waited for them go on."""
+    if stepped:
+        complete = steps.go_on(stepped, runs)
+        traces = Trace.objects.in_bulk([trace_id for (_, trace_id), _ in complete])
+        for (run_id, trace_id), verdict in complete:
+            verdict.run_id, verdict.trace_id = run_id, trace_id
+            verdict.self_review = wrote(runs[run_id].monitor, traces[trace_id].generator)
+            verdicts.append(verdict)
+    insert_rows(Verdict, verdicts)
+    blind = [verdict for verdict in verdicts if runs[verdict.run_id].condition == Condition.BLIND]
+    if blind and Run.objects.filter(prior_run_id__in={verdict.run_id for verdict in blind}).exists():
+        priors.release_follow_ups(blind)
+
+
+def _is_hopeless(result: Result) -> bool:
+    return result.error is not None and result.error.kind == "permanent"
+
+
+def _pause_if_hopeless(batch: Batch, failed: Sequence[Result], runs: Mapping[int, Run]) -> None:
+    """Pause a batch when of one of its runs every request so far has failed for good: more would end alike."""
+    if batch.status != Batch.Status.RUNNING:
+        return
+    for run_id in {result.work.run_id for result in failed}:
+        attempts = Attempt.objects.filter(call__run_id=run_id, finished_at__isnull=False)
+        if attempts.filter(error_kind="").exists() or attempts.count() < limits().hopeless:
+            continue
+        run = runs[run_id]
+        example = next(str(result.error) for result in failed if result.work.run_id == run_id)
+        pause_locked(
+            batch,
+            reason=f"every request of {run.monitor.slug} under {run.condition} failed: {printable(example)}",
+        )
+        return
 
 
 def _ending(result: Result) -> pacing.Ending:
@@ -203,46 +287,3 @@ def _ending(result: Result) -> pacing.Ending:
         limited=error is not None and error.kind == "rate_limit",
         retry_after=None if error is None else error.retry_after,
     )
-
-
-def _verdict(result: Result, run: Run, call: Call) -> Verdict | None:
-    """Return the verdict that a result leads to; None if the call waits for another try."""
-    work = result.work
-    verdict = Verdict(
-        run_id=work.run_id,
-        trace_id=work.trace_id,
-        attempt_id=work.attempt_id,
-        certificate_source_id=call.certificate_source_id,
-        self_review=wrote(run.monitor, work.generator),
-    )
-    if result.error is not None:
-        failures = call.failures + 1
-        decision = decide(result.error, attempt=failures, max_attempts=_tries(result.error), rng=_rng)
-        if isinstance(decision, Retry):
-            Call.objects.filter(pk=call.pk).update(
-                status=Call.Status.PENDING,
-                lease_owner="",
-                lease_until=None,
-                reserved=0,
-                failures=failures,
-                not_before=result.finished_at + timedelta(seconds=decision.after_seconds),
-            )
-            return None
-        verdict.outcome = Verdict.Outcome.PROVIDER_ERROR
-        verdict.reason = _printable(str(result.error))[:600]
-        return verdict
-    assert result.reply is not None
-    parsed = parse_verdict(result.reply.text, n_steps=work.n_steps, finish_reason=result.reply.finish_reason)
-    verdict.outcome = parsed.outcome
-    verdict.has_error = None if parsed.has_error is None else bool(parsed.has_error)
-    verdict.first_error_step = parsed.first_error_step
-    verdict.error_confidence = parsed.error_confidence
-    verdict.reason = _printable(parsed.reason)
-    verdict.parse_path = parsed.path[:60]
-    verdict.raw = parsed.raw
-    return verdict
-
-
-def _printable(text: str) -> str:
-    """Return the text without what PostgreSQL cannot store: NUL, and halves of surrogate pairs."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

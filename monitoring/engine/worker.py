@@ -11,13 +11,14 @@ from typing import Literal
 from django.utils import timezone
 
 from core.errors import UserError
+from llm.retry import LONGEST_ASKED_SECONDS
 from llm.types import ProviderError
 from monitoring.engine import claims, completion, pausing, settling
 from monitoring.engine.answering import Answerer, answerer_for
 from monitoring.engine.claims import Work
 from monitoring.engine.database import Database
 from monitoring.engine.limits import limits
-from monitoring.engine.settling import Result
+from monitoring.engine.readings import Result
 from monitoring.models import Run
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,9 @@ class Driver:
         self._database = Database()
         self._runs: dict[int, Run] = {}
         self._answerers: dict[int, Answerer] = {}
-        self._in_flight: dict[asyncio.Task[None], Work] = {}
+        self._in_flight: dict[asyncio.Task[None], Work] = {}  # claimed and not settled
+        self._lines = asyncio.Semaphore(self._limits.in_flight)
+        self._asked_to_wait: dict[int, float] = {}  # by monitor, until when; on the clock of time.monotonic()
         self._results: list[Result] = []
         self._arrived = asyncio.Event()
         self._open = True
@@ -85,8 +88,13 @@ class Driver:
                 return "done"
 
     async def _claim(self) -> int:
-        """Claim what there is room for and send it on its way; return how many calls that were."""
-        room = min(self._limits.in_flight - len(self._in_flight), self._limits.claim_at_once)
+        """Claim what there is room for and send it on its way; return how many calls that were.
+
+        Some are claimed ahead, so that the line of a reply is taken at once by the next request, and not only
+        when the reply is settled and another call claimed.
+        """
+        most = self._limits.in_flight + self._limits.in_flight // 2
+        room = min(most - len(self._in_flight), self._limits.claim_at_once)
         if not self._open or room <= 0:
             return 0
         claimed = await self._database(claims.claim, batch_id=self._batch_id, owner=self._owner, room=room)
@@ -98,9 +106,16 @@ class Driver:
     async def _send(self, work: Work) -> None:
         reply, error = None, None
         try:
-            reply = await self._answerers[work.run_id].answer(work)
+            async with self._lines:
+                while (wait := self._asked_to_wait.get(work.monitor_id, 0.0) - time.monotonic()) > 0:
+                    await asyncio.sleep(wait)
+                reply = await self._answerers[work.run_id].answer(work)
         except ProviderError as caught:
             error = caught
+            if caught.kind == "rate_limit":
+                # What is claimed already waits too, as what is claimed later does.
+                until = time.monotonic() + min(caught.retry_after or 0.0, LONGEST_ASKED_SECONDS)
+                self._asked_to_wait[work.monitor_id] = until
         except Exception as caught:
             # One broken call must not take hundreds down with it; it is recorded as what it was.
             log.exception("call %s: an unexpected error", work.call_id)

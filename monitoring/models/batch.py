@@ -72,6 +72,13 @@ class Run(models.Model):
     prompt_version = models.CharField(max_length=20, blank=True)
     prompt_sha256 = models.CharField(max_length=64, blank=True)
     settings = models.JSONField(default=dict, help_text="the monitor's settings when the run was launched")
+    prior_run = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="follow_ups",
+        help_text="the BLIND run whose verdicts REVISE and RCTRL go on from",
+    )
     n_calls = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -90,10 +97,13 @@ class Run(models.Model):
 class Call(models.Model):
     """One prompt to be answered: a whole trace, or one prefix of it (`step`) under STEP.
 
-    Claimed by a conditional update from pending to running with a lease, before any money is spent.
+    Claimed by a conditional update from pending to running with a lease, before any money is spent. It waits
+    while another call must be answered first; if that makes it needless, it is skipped and never asked.
     """
 
     class Status(models.TextChoices):
+        WAITING = "waiting"
+        SKIPPED = "skipped"
         PENDING = "pending"
         RUNNING = "running"
         DONE = "done"
@@ -110,6 +120,9 @@ class Call(models.Model):
     attempts_made = models.PositiveSmallIntegerField(default=0)
     failures = models.PositiveSmallIntegerField(
         default=0, help_text="failed requests since the launch, or since the last order to try again"
+    )
+    invalid_replies = models.PositiveSmallIntegerField(
+        default=0, help_text="replies without a verdict that led to another try"
     )
     reserved = models.DecimalField(max_digits=14, decimal_places=8, default=0)
 

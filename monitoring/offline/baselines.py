@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from core.errors import UserError
+from llm.parsing import parse_verdict
 from llm.types import Reply
 from verification.equalities import check_trace
 
@@ -23,10 +24,14 @@ class Stored:
 
 @dataclass(frozen=True)
 class Case:
-    """What an offline monitor may look at; fields beyond the first two are filled only for who needs them."""
+    """What an offline monitor may look at; fields beyond the first three are filled only for who needs them.
+
+    `step` is the step that STEP asks about; `steps` then ends with it.
+    """
 
     key: str
     n_steps: int | None
+    step: int | None = None
     steps: Sequence[str] = ()
     final_correct: bool | None = None
     stored: Stored | None = None
@@ -38,6 +43,7 @@ class Baseline(Protocol):
     needs_text: ClassVar[bool]
     needs_final_correct: ClassVar[bool]
     needs_stored: ClassVar[bool]
+    names_steps: ClassVar[bool]
 
     def answer(self, case: Case) -> Reply:
         """Return the reply to one trace."""
@@ -47,6 +53,7 @@ class _Plain:
     needs_text: ClassVar[bool] = False
     needs_final_correct: ClassVar[bool] = False
     needs_stored: ClassVar[bool] = False
+    names_steps: ClassVar[bool] = True
 
 
 class Oracle(_Plain):
@@ -56,6 +63,7 @@ class Oracle(_Plain):
     """
 
     needs_final_correct: ClassVar[bool] = True
+    names_steps: ClassVar[bool] = False
 
     def answer(self, case: Case) -> Reply:
         if case.final_correct is None:
@@ -140,6 +148,25 @@ def make(provider: str, options: Mapping[str, Any]) -> Baseline:
     if provider == "random":
         return Random(rate=_rate(options.get("rate", 0.5)), seed=_seed(options.get("seed", 0)))
     raise UserError(f"{provider} is not an offline monitor")
+
+
+def answer(baseline: Baseline, case: Case) -> Reply:
+    """Return the reply to a case: on the whole trace, or under STEP on its last step.
+
+    A baseline judges a step by its verdict on the trace: the step is flagged if it is the one it names.
+    """
+    reply = baseline.answer(case)
+    if case.step is None:
+        return reply
+    verdict = parse_verdict(reply.text, n_steps=case.n_steps, finish_reason=reply.finish_reason)
+    if verdict.outcome != "ok":
+        return reply
+    content = {
+        "step_has_error": int(verdict.first_error_step == case.step),
+        "error_confidence": verdict.error_confidence,
+        "reason": verdict.reason,
+    }
+    return Reply(text=json.dumps(content, ensure_ascii=False), finish_reason="stop")
 
 
 def _rate(value: Any) -> float:

@@ -13,6 +13,7 @@ import stats
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
 from monitoring.report import source as sources
+from monitoring.report.selection import Selection
 from stats.report import Options
 
 
@@ -20,12 +21,14 @@ from stats.report import Options
 def code_version() -> str:
     """Return the sha256 of what computes a report: the statistics, and the reading of their data."""
     digest = hashlib.sha256(stats.code_version().encode())
-    for name in ("build.py", "source.py"):
+    for name in ("build.py", "involvement.py", "selection.py", "source.py"):
         digest.update((Path(__file__).parent / name).read_bytes())
     return digest.hexdigest()
 
 
-def report_key(standard: ReferenceStandard, fingerprint: str, options: Options) -> str:
+def report_key(
+    standard: ReferenceStandard, fingerprint: str, options: Options, selection: Selection | None = None
+) -> str:
     """Return the name under which a report is stored: all that could change one of its numbers."""
     parts = [
         standard.sha256,
@@ -34,6 +37,8 @@ def report_key(standard: ReferenceStandard, fingerprint: str, options: Options) 
         options.resamples,
         options.seed,
         options.convention,
+        options.studies,
+        (selection or Selection()).parts,
         code_version(),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -45,18 +50,32 @@ def build(
     standard: ReferenceStandard,
     options: Options,
     *,
+    selection: Selection | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Compute the report of loaded data. Numbers are unrounded; the same data give the same document."""
+    named = {"study": study.slug, "version": standard.version, "sha256": standard.sha256}
+    return build_named(source, named, options, selection=selection, progress=progress)
+
+
+def build_named(
+    source: sources.Source,
+    named: dict[str, Any],
+    options: Options,
+    *,
+    selection: Selection | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Compute the report of data from anywhere; `named` holds study, version and sha256 of the standard."""
     computed = stats.build_report(source.panel, options, progress=progress)
     reference = {
-        "study": study.slug,
-        "version": standard.version,
-        "sha256": standard.sha256,
+        **named,
         **computed.pop("reference"),
         "not_ready": source.not_ready,
         "provenance": source.provenance,
     }
+    if selection is not None and selection.parts:
+        reference["selection"] = selection.parts
     warnings = [*_partial_runs(source), *computed.pop("warnings")]
     return {
         "reference": reference,
@@ -66,6 +85,11 @@ def build(
         "warnings": warnings,
         "code": {"sha256": code_version()},
     }
+
+
+def without_arms(document: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what tells the arms apart: for a lead who has disputes to decide."""
+    return {name: content for name, content in document.items() if name != "by_arm"}
 
 
 def _partial_runs(source: sources.Source) -> list[dict[str, Any]]:

@@ -1,128 +1,158 @@
-"""Which figures change between two standards: the same verdicts scored under both, side by side."""
+"""Two standards beside each other: the same verdicts scored against both, figure by figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.cache import cache
-
 from adjudication.models import ReferenceStandard
-from annotation.models import Study
-from monitoring.report.build import build, report_key
-from monitoring.report.source import load
-from stats.report import OWN, Options
+from monitoring.report.tables import Cell, Table, count, figure, words
 
-# Points alone: a page that asks which figures move needs no intervals.
-POINTS = Options(resamples=0, seed=0, convention=OWN)
-SECTIONS = {
-    "reference": "The standard",
-    "arms": "The arms",
-    "detection": "Detection",
-    "localisation": "Localisation",
-    "ladder_recall": "Recall of wrong and critical traces",
-    "contrasts": "Contrasts",
-    "answer_correct_subset": "Right answers only",
-    "revision": "Second looks",
-    "step": "Step by step",
-    "oracle": "The oracle",
-    "certificate": "False certificates",
-    "critical_roles": "Roles of critical errors",
-    "consensus_subset": "Where the arms agree",
-    "lengths": "Lengths",
-}
-LEFT_OUT = frozenset({"version", "resamples", "seed"})
-PRINTED = 3  # decimals that a table prints
-KEPT = 3600
+MAIN = (
+    ("detection", "balanced_accuracy", "balanced accuracy"),
+    ("detection", "sensitivity", "sensitivity"),
+    ("detection", "specificity", "specificity"),
+    ("detection", "auc", "AUC"),
+    ("localisation", "L0", "L0"),
+    ("localisation", "L1", "L1"),
+)
+COUNTS = ("traces", "questions", "clean", "wrong", "critical")
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One number of the report under two standards; None where it is undefined."""
+class Beside:
+    """One figure under both standards: where it belongs, and the records that hold it with its interval."""
 
-    section: str
-    path: tuple[str, ...]
-    before: float | None
-    after: float | None
-
-    @property
-    def name(self) -> str:
-        return " · ".join(part.replace("_", " ") for part in self.path)
+    group: str
+    who: str
+    name: str
+    title: str
+    before: dict[str, Any]
+    after: dict[str, Any]
 
     @property
-    def difference(self) -> float | None:
-        if self.before is None or self.after is None:
-            return None
-        return self.after - self.before
-
-    @property
-    def changed(self) -> bool:
-        return self.before != self.after
-
-    @property
-    def prints_otherwise(self) -> bool:
-        """Whether a table of three decimals would print it otherwise."""
-        return printed(self.before) != printed(self.after)
+    def change(self) -> float | None:
+        """After minus before; None where one of them is undefined."""
+        first, second = self.before.get(self.name), self.after.get(self.name)
+        return None if first is None or second is None else second - first
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The figures that changed, by section, of how many that were compared."""
-
-    sections: tuple[tuple[str, tuple[Figure, ...]], ...]
-    compared: int
-    changed: int
-    printing_otherwise: int
+def changed_labels(before: ReferenceStandard, after: ReferenceStandard) -> int:
+    """How many traces have another status, answer or step in the second standard, or are in one alone."""
+    fields = ("trace_id", "status", "final_correct", "first_error_step")
+    first, second = ({row[0]: row[1:] for row in s.labels.values_list(*fields)} for s in (before, after))
+    return sum(first.get(trace) != second.get(trace) for trace in first.keys() | second.keys())
 
 
-def printed(value: float | None) -> str:
-    """Return a number as a table prints it: whole numbers whole, others with three decimals."""
-    if value is None:
-        return "undefined"
-    return str(int(value)) if float(value).is_integer() else f"{value:.{PRINTED}f}"
+def figures_beside(before: dict[str, Any], after: dict[str, Any]) -> list[Beside]:
+    """Pair the main figures of two reports: by condition and monitor, means, contrasts, arms, oracle."""
+    out: list[Beside] = []
+    for section, name, title in MAIN:
+        for condition, content in after.get(section, {}).items():
+            other = before.get(section, {}).get(condition, {})
+            known = other.get("monitors", {})
+            for monitor, record in content["monitors"].items():
+                out.append(Beside(condition, monitor, name, title, known.get(monitor, {}), record))
+            out.append(Beside(condition, "mean", name, title, other.get("mean", {}), content["mean"]))
+    for contrast, content in after.get("contrasts", {}).items():
+        other = before.get("contrasts", {}).get(contrast, {})
+        for cell in ("wrong", "critical", "difference"):
+            out.append(
+                Beside(contrast, "mean", "estimate", f"change, {cell}", other.get(cell, {}), content[cell])
+            )
+    for contrast, content in after.get("certificate", {}).items():
+        if isinstance(content, dict) and "estimate" in content:
+            other = before.get("certificate", {}).get(contrast, {})
+            out.append(Beside(contrast, "mean", "estimate", "change of flag rate", other, content))
+    for name in ("final_correct_agreement", "error_presence_agreement", "exact_step_agreement"):
+        if name in after.get("arms", {}):
+            title = name.replace("_", " ")
+            out.append(Beside("arms", "both", name, title, before.get("arms", {}), after["arms"]))
+    for name in ("balanced_accuracy", "critical_recall"):
+        out.append(Beside("oracle", "", name, name.replace("_", " "), before["oracle"], after["oracle"]))
+    return out
 
 
-def figures_of(study: Study, standard: ReferenceStandard) -> dict[str, Any]:
-    """Return the report of a standard on the verdicts that are stored now, without intervals; kept a while."""
-    source = load(study, standard)
-    key = f"figures:{report_key(standard, source.fingerprint, POINTS)}"
-    document: dict[str, Any] | None = cache.get(key)
-    if document is None:
-        document = build(source, study, standard, POINTS)
-        cache.set(key, document, KEPT)
-    return document
+def comparison(
+    before: dict[str, Any], after: dict[str, Any], *, changed: int | None = None
+) -> dict[str, Any]:
+    """Return both columns as one document: `report --compare --json`."""
+    return {
+        "standards": [
+            {name: report["reference"][name] for name in ("study", "version", "sha256", *COUNTS)}
+            for report in (before, after)
+        ],
+        "changed_labels": changed,
+        "verdicts": {"sha256": [report["verdicts"]["sha256"] for report in (before, after)]},
+        "figures": [
+            {
+                "group": row.group,
+                "who": row.who,
+                "figure": row.title,
+                "values": [record.get(row.name) for record in (row.before, row.after)],
+                "values_ci": [
+                    record.get(f"{row.name}_ci" if row.name != "estimate" else "ci")
+                    for record in (row.before, row.after)
+                ],
+                "change": row.change,
+                **({"change_reason": "undefined under one of them"} if row.change is None else {}),
+            }
+            for row in figures_beside(before, after)
+        ],
+    }
 
 
-def compare(old: dict[str, Any], new: dict[str, Any]) -> Comparison:
-    """Compare two documents of a report, number by number."""
-    found: list[Figure] = []
-    for section, title in SECTIONS.items():
-        before, after = dict(_numbers(old.get(section))), dict(_numbers(new.get(section)))
-        # The order of the report, with what only the newer one has at the end.
-        paths = [*before, *(path for path in after if path not in before)]
-        found += [Figure(title, path, before.get(path), after.get(path)) for path in paths]
-    changed = [figure for figure in found if figure.changed]
-    sections = tuple(
-        (title, tuple(figure for figure in changed if figure.section == title))
-        for title in SECTIONS.values()
-        if any(figure.section == title for figure in changed)
-    )
-    return Comparison(
-        sections=sections,
-        compared=len(found),
-        changed=len(changed),
-        printing_otherwise=sum(figure.prints_otherwise for figure in changed),
-    )
+def comparison_tables(before: dict[str, Any], after: dict[str, Any]) -> list[Table]:
+    """Both columns as tables, one per condition or contrast; figures that stay to 3 decimals are muted."""
+    first, second = (report["reference"]["version"] for report in (before, after))
+    columns = (f"standard {first}", f"standard {second}", "change")
+    tables = [
+        Table(
+            section="counts",
+            key="counts",
+            title="The two standards",
+            note="Ready traces, by cell.",
+            columns=("", *columns),
+            rows=tuple(
+                (
+                    words(name),
+                    count(before["reference"][name]),
+                    count(after["reference"][name]),
+                    Cell(f"{after['reference'][name] - before['reference'][name]:+d}".replace("-", "−")),
+                )
+                for name in COUNTS
+            ),
+        )
+    ]
+    groups: dict[str, list[Beside]] = {}
+    for row in figures_beside(before, after):
+        groups.setdefault(row.group, []).append(row)
+    for group, rows in groups.items():
+        tables.append(
+            Table(
+                section="figures",
+                key=f"beside_{group.lower()}",
+                title=group.replace("-", " − "),
+                note="The same verdicts, scored against both standards.",
+                columns=("figure", "of", *columns),
+                rows=tuple(
+                    (
+                        words(row.title),
+                        words(row.who),
+                        figure(row.before, row.name, ci=_ci(row)),
+                        figure(row.after, row.name, ci=_ci(row)),
+                        figure(
+                            {"change": row.change, "change_reason": "undefined under one"},
+                            "change",
+                            signed=True,
+                        ),
+                    )
+                    for row in rows
+                ),
+            )
+        )
+    return tables
 
 
-def _numbers(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float | None]]:
-    """Yield (path, number) of each figure; intervals, reasons and texts are none."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name.endswith(("_ci", "_reason")) or name in ("ci", *LEFT_OUT):
-                continue
-            # "monitors" is a level of the document, not a word of the figure.
-            yield from _numbers(inner, path if name == "monitors" else (*path, name))
-    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        yield path, value
+def _ci(row: Beside) -> str:
+    return "ci" if row.name == "estimate" else ""

@@ -11,6 +11,7 @@ from annotation.models import Study
 from core.errors import UserError
 from monitoring.models import StoredReport
 from monitoring.report.build import report_key
+from monitoring.report.selection import Selection
 from monitoring.report.source import chosen_runs, fingerprint
 from stats.report import Options
 
@@ -48,6 +49,12 @@ def document_of(report: StoredReport) -> dict[str, Any]:
     return document
 
 
+def selection_text(selection: Selection | None) -> str:
+    """Return a selection as the text under which its reports are found again; empty for everything."""
+    parts = (selection or Selection()).parts
+    return json.dumps(parts, sort_keys=True, ensure_ascii=False) if parts else ""
+
+
 @dataclass(frozen=True)
 class Standing:
     """What is stored for a standard: the report of what is there now, and else the newest older one."""
@@ -68,12 +75,20 @@ class Standing:
         return self.current if self.current is not None and not is_ready(self.current) else None
 
 
-def standing_of(study: Study, standard: ReferenceStandard, options: Options) -> Standing:
-    """Return what is stored for a standard under these options."""
+def standing_of(
+    study: Study, standard: ReferenceStandard, options: Options, selection: Selection | None = None
+) -> Standing:
+    """Return what is stored for a standard (or the selected part of it) under these options."""
     runs = chosen_runs(study)
-    key = report_key(standard, fingerprint(study, runs), options)
+    key = report_key(standard, fingerprint(study, runs), options, selection)
     stored = StoredReport.objects.filter(study=study, standard=standard).order_by("-created_at", "-pk")
     older = (
-        stored.exclude(key=key).filter(content__state=READY, content__convention=options.convention).first()
+        stored.exclude(key=key)
+        .filter(
+            content__state=READY,
+            content__convention=options.convention,
+            content__selection=selection_text(selection),
+        )
+        .first()
     )
     return Standing(key, bool(runs), stored.filter(key=key).first(), older)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Max
 
-from adjudication.models import CriticalRole, ReferenceStandard, StandardLabel
-from annotation.models import Study
+from adjudication.models import Consultation, CriticalRole, ReferenceStandard, StandardLabel
+from annotation.models import Label, Study
 from monitoring.models import Run, Verdict
-from stats.panel import CERTIFICATES, CONDITIONS, Panel, Reference, TraceRow, Verdicts
+from monitoring.report.involvement import consulted_families, debate_families, family_of, marks
+from monitoring.report.selection import Selection
+from stats.panel import CELLS, CERTIFICATES, CONDITIONS, Panel, Reference, TraceRow, Verdicts
 
 ORDER = (*CONDITIONS, *CERTIFICATES)
 # A verdict counts for detection when it says whether there is an error, in agreement with itself or not.
@@ -36,6 +38,7 @@ class ChosenRun:
     imported: bool
     n_verdicts: int
     last_verdict: int
+    family: str = ""
 
 
 def chosen_runs(study: Study) -> list[ChosenRun]:
@@ -59,11 +62,13 @@ def chosen_runs(study: Study) -> list[ChosenRun]:
             "batch__source",
             "n_verdicts",
             "last_verdict",
+            "monitor__model",
         )
     )
     chosen: dict[tuple[str, str], ChosenRun] = {}
-    for pk, monitor, condition, batch, standard, status, source, n, last in rows:
-        run = ChosenRun(pk, monitor, condition, batch, standard, status, bool(source), n, last)
+    for pk, monitor, condition, batch, standard, status, source, n, last, model in rows:
+        family = family_of(model or monitor)
+        run = ChosenRun(pk, monitor, condition, batch, standard, status, bool(source), n, last, family)
         before = chosen.get((condition, monitor))
         finished = Run.Status.FINISHED
         if before is None or run.status == finished or before.status != finished:
@@ -72,13 +77,19 @@ def chosen_runs(study: Study) -> list[ChosenRun]:
 
 
 def fingerprint(study: Study, runs: Iterable[ChosenRun]) -> str:
-    """Return a digest that changes when the verdicts or the coded roles do; cheap, and exact in one database.
+    """Return a digest that changes when verdicts, coded roles, debate or consultations do; cheap and exact.
 
     Verdicts are never changed: a run with the same number of them and the same last one is the same.
     """
     roles = CriticalRole.objects.filter(trace__study=study).aggregate(n=Count("pk"), last=Max("pk"))
+    asked = Consultation.objects.filter(decision__dispute__study=study).aggregate(
+        n=Count("pk"), last=Max("pk"), changed=Count("decision__superseded_by")
+    )
+    debate = Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE).aggregate(
+        n=Count("pk"), last=Max("pk")
+    )
     state = [[run.pk, run.n_verdicts, run.last_verdict] for run in runs]
-    return hashlib.sha256(json.dumps([state, roles["n"], roles["last"]]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([state, roles, asked, debate]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -95,11 +106,46 @@ class Source:
     provenance: dict[str, dict[str, int]]
 
 
-def load(study: Study, standard: ReferenceStandard) -> Source:
-    """Read the standard and the chosen runs in three queries and lay them out."""
-    reference, place, provenance = _reference(study, standard)
-    runs = chosen_runs(study)
-    runs, columns = _columns(runs, place)
+def load(study: Study, standard: ReferenceStandard, selection: Selection | None = None) -> Source:
+    """Read the standard (or the selected part of it) and the chosen runs, and lay them out."""
+    selected = selection or Selection()
+    reference, place, provenance = _reference(study, standard, selected)
+    runs, columns = _columns(chosen_runs(study), place)
+    not_ready = Counter(
+        standard.labels.filter(selected.on_labels())
+        .exclude(status=StandardLabel.Status.READY)
+        .values_list("status", flat=True)
+    )
+    families = {
+        "debate": debate_families(study, place),
+        "consulted": consulted_families(study, place),
+    }
+    return lay_out(
+        reference,
+        runs,
+        columns,
+        families=families,
+        not_ready=dict(sorted(not_ready.items())),
+        provenance=provenance,
+        fingerprint=fingerprint(study, runs),
+    )
+
+
+def lay_out(
+    reference: Reference,
+    runs: list[ChosenRun],
+    columns: dict[int, Columns],
+    *,
+    families: dict[str, dict[int, set[str]]],
+    not_ready: dict[str, int],
+    provenance: dict[str, dict[str, int]],
+    fingerprint: str,
+) -> Source:
+    """Lay out verdicts that are read, whatever they were read from.
+
+    `families` says which families of models judged a trace in the debate, or were asked by the lead, by
+    position of the trace.
+    """
     digest = hashlib.sha256()
     verdicts: dict[str, Verdicts] = {}
     outcomes: dict[str, dict[str, dict[str, int]]] = {}
@@ -111,28 +157,22 @@ def load(study: Study, standard: ReferenceStandard) -> Source:
         verdicts[condition] = _verdicts(reference, [(run.monitor, columns[run.pk]) for run in here])
         for run in here:
             digest.update(f"{condition} {run.monitor} {columns[run.pk].sha256(reference)}\n".encode())
-    not_ready = Counter(
-        standard.labels.exclude(status=StandardLabel.Status.READY).values_list("status", flat=True)
-    )
     return Source(
-        panel=Panel(reference, verdicts),
+        panel=Panel(reference, verdicts, marks(reference, runs, columns, families)),
         runs=runs,
         outcomes=outcomes,
         left_out={run.pk: columns[run.pk].left_out for run in runs},
         verdicts_sha256=digest.hexdigest(),
-        fingerprint=fingerprint(study, runs),
-        not_ready=dict(sorted(not_ready.items())),
+        fingerprint=fingerprint,
+        not_ready=not_ready,
         provenance=provenance,
     )
 
 
 def _reference(
-    study: Study, standard: ReferenceStandard
+    study: Study, standard: ReferenceStandard, selection: Selection
 ) -> tuple[Reference, dict[int, int], dict[str, dict[str, int]]]:
-    """Return the ready traces, the position of each trace's key, and provenance by cell.
-
-    `human_only` and `debate_only` are told as one: the report says nothing that tells the arms apart.
-    """
+    """Return the ready traces, the position of each trace's key, and provenance by cell."""
     roles = dict(
         CriticalRole.objects.filter(trace__study=study, superseded_by__isnull=True).values_list(
             "trace_id", "kind"
@@ -140,7 +180,9 @@ def _reference(
     )
     found = {
         (row[1], row[2]): row
-        for row in standard.labels.filter(status=StandardLabel.Status.READY).values_list(
+        for row in standard.labels.filter(
+            selection.on_labels(), status=StandardLabel.Status.READY
+        ).values_list(
             "trace_id",
             "trace__question__external_id",
             "trace__response_label",
@@ -178,24 +220,53 @@ def _reference(
         ]
     )
     place = {found[key][0]: position for position, key in enumerate(reference.keys)}
+    return reference, place, by_provenance(reference, {key: row[13] for key, row in found.items()})
+
+
+def by_provenance(reference: Reference, words: dict[tuple[str, str], str]) -> dict[str, dict[str, int]]:
+    """Count the ready traces by where their label comes from, and by cell; `words` by natural key.
+
+    `human_only` and `debate_only` are told as one: the report says nothing that tells the arms apart.
+    """
     provenance: dict[str, Counter[str]] = {}
     for position, key in enumerate(reference.keys):
-        word = found[key][13]
-        cell = next(c for c in ("clean", "wrong", "critical") if reference.cell(c)[position])
+        word = words[key]
+        cell = next(c for c in CELLS if reference.cell(c)[position])
         provenance.setdefault("one_arm" if word in PROVENANCE_OF_ONE_ARM else word, Counter())[cell] += 1
-    return reference, place, {word: dict(sorted(n.items())) for word, n in sorted(provenance.items())}
+    return {word: dict(sorted(n.items())) for word, n in sorted(provenance.items())}
 
 
-class _Columns:
+class Columns:
     """The verdicts of one run on ready traces, as columns; the others are only counted."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int, float, bool]] = []
         self.outcomes: Counter[str] = Counter()
         self.words: list[str] = []
+        self.self_review: dict[int, bool] = {}
         self.left_out = 0
         self.count = 0
         self.last = 0
+
+    def add(
+        self,
+        position: int,
+        *,
+        outcome: str,
+        has_error: bool | None,
+        step: int | None,
+        confidence: float | None,
+        prior: bool | None,
+        self_review: bool | None,
+    ) -> None:
+        """Add one verdict on the ready trace at a position."""
+        said = -1 if has_error is None or outcome not in SAYING else int(has_error)
+        value = np.nan if confidence is None else confidence
+        self.rows.append((position, said, step or 0, value, bool(prior)))
+        self.words.append(outcome)
+        self.outcomes[outcome] += 1
+        if self_review is not None:
+            self.self_review[position] = self_review
 
     @property
     def n(self) -> int:
@@ -211,9 +282,9 @@ class _Columns:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenRun], dict[int, _Columns]]:
+def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenRun], dict[int, Columns]]:
     """Read the verdicts of the runs; the runs come back as they stood when read."""
-    columns = {run.pk: _Columns() for run in runs}
+    columns = {run.pk: Columns() for run in runs}
     rows = (
         Verdict.objects.filter(run_id__in=list(columns))
         .order_by()
@@ -226,9 +297,12 @@ def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenR
             "first_error_step",
             "error_confidence",
             "prior_has_error",
+            "self_review",
         )
     )
-    for pk, run_id, trace_id, outcome, has_error, step, confidence, prior in rows.iterator(chunk_size=5000):
+    for pk, run_id, trace_id, outcome, has_error, step, confidence, prior, own in rows.iterator(
+        chunk_size=5000
+    ):
         column = columns[run_id]
         column.count += 1
         column.last = max(column.last, pk)
@@ -236,17 +310,20 @@ def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenR
         if position is None:
             column.left_out += 1
             continue
-        said = -1 if has_error is None or outcome not in SAYING else int(has_error)
-        column.rows.append(
-            (position, said, step or 0, np.nan if confidence is None else confidence, bool(prior))
+        column.add(
+            position,
+            outcome=outcome,
+            has_error=has_error,
+            step=step,
+            confidence=confidence,
+            prior=prior,
+            self_review=own,
         )
-        column.words.append(outcome)
-        column.outcomes[outcome] += 1
     read = [replace(run, n_verdicts=columns[run.pk].count, last_verdict=columns[run.pk].last) for run in runs]
     return read, columns
 
 
-def _verdicts(reference: Reference, columns: list[tuple[str, _Columns]]) -> Verdicts:
+def _verdicts(reference: Reference, columns: list[tuple[str, Columns]]) -> Verdicts:
     rows: list[tuple[int, int, int, float, bool]] = [row for _, column in columns for row in column.rows]
     trace, has_error, step, confidence, prior = zip(*rows, strict=True)
     sizes = [column.n for _, column in columns]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from monitoring.report.compare import PRINTED
-from monitoring.report.compare import printed as as_printed
+from monitoring.report.moved import PRINTED
+from monitoring.report.moved import printed as as_printed
 
 register = template.Library()
 

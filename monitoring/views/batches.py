@@ -134,6 +134,7 @@ def _chosen(study: Study, form: BatchForm) -> dict[str, Any]:
         "standard": planning.standard_named(study, form.cleaned_data["standard"]),
         "monitors": planning.monitors_named(study, form.cleaned_data["monitors"]),
         "conditions": planning.conditions_named(form.cleaned_data["conditions"]),
+        "options": form.options(),
     }
 
 

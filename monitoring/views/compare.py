@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from adjudication.access import standard_for
 from core.access import person_of
-from monitoring.report.compare import compare, figures_of
+from monitoring.report.moved import compare, figures_of
 
 
 @require_safe

@@ -45,6 +45,8 @@ def _contrast(found: swapping.Paired, options: Options) -> dict[str, Any]:
         put_interval(out, "ci_published_convention", found.published)
         if options.convention == PUBLISHED:
             out["ci"] = out["ci_published_convention"]
+        if (found.most > found.least).any():
+            out["bounds"] = [float(mean_defined(found.least)), float(mean_defined(found.most))]
     sign = np.sign(mean[0])
     out["same_direction"] = int((np.sign(found.effect[0]) == sign).sum()) if sign else 0
     out["monitors"] = {}

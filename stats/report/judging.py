@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from stats import detection as detecting
-from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined
+from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined, ratio
+from stats.calibration import median_when_passing
 from stats.document import NO_MONITOR, put, put_interval, put_value
-from stats.localisation import PLACES, Localisation, localise
-from stats.panel import CELLS, Floats, Panel, Verdicts
+from stats.localisation import PLACES, Localisation
+from stats.panel import CELLS, Floats, Panel
 from stats.report.options import PUBLISHED, Options
+from stats.report.workings import Workings
 
 RATES = {
     "parse_rate": "no verdict",
@@ -28,17 +30,15 @@ NO_LENGTH = "a trace with an error has an unknown number of steps"
 HIGH_WHEN_PASSING = 50.0
 
 
-def detection_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
+def detection_section(work: Workings) -> dict[str, Any] | None:
     """Detection by condition and monitor, with the panel mean; None where nothing was run."""
-    out = {
-        condition: _detection(panel, condition, panel.verdicts[condition], resample)
-        for condition in panel.conditions()
-    }
+    out = {condition: _detection(work, condition) for condition in work.panel.conditions()}
     return out or None
 
 
-def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resample) -> dict[str, Any]:
-    found = detecting.detect(panel.reference, verdicts, resample)
+def _detection(work: Workings, condition: str) -> dict[str, Any]:
+    panel, verdicts = work.panel, work.panel.verdicts[condition]
+    found = work.detection(condition)
     passes = detecting.bounds(panel.reference, verdicts, failures_flag=False)
     flags = detecting.bounds(panel.reference, verdicts, failures_flag=True)
     monitors: dict[str, Any] = {}
@@ -61,21 +61,36 @@ def _detection(panel: Panel, condition: str, verdicts: Verdicts, resample: Resam
     mean: dict[str, Any] = {"monitors": len(found.monitors)}
     for name in RATES:
         put(mean, name, mean_defined(rates[name]), not_under_step.get(name, NO_MONITOR))
+    if found.failures.any():
+        mean["bounds"] = {
+            "failures_as_passes": _mean_bounds(passes),
+            "failures_as_flags": _mean_bounds(flags),
+        }
     return {"monitors": monitors, "mean": mean}
+
+
+BOUNDED = ("flag_rate", "sensitivity", "specificity", "balanced_accuracy")
+
+
+def _mean_bounds(found: detecting.Bounds) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name in BOUNDED:
+        put_value(out, name, float(mean_defined(getattr(found, name))), NO_MONITOR)
+    return out
 
 
 def _bounds(found: detecting.Bounds, m: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
+    for name in BOUNDED:
         put_value(out, name, float(getattr(found, name)[m]), RATES[name].replace("valid ", ""))
     return out
 
 
-def localisation_section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any] | None:
+def localisation_section(work: Workings) -> dict[str, Any] | None:
     """Localisation by condition and monitor, panel mean and pooled shares; None where nothing was run."""
     out = {
-        condition: _localisation(localise(panel.reference, panel.verdicts[condition], resample), options)
-        for condition in panel.conditions()
+        condition: _localisation(work.localisation(condition), work.options)
+        for condition in work.panel.conditions()
     }
     return out or None
 
@@ -100,6 +115,9 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
         _put_published(row, found.L0[:, m], found.L0_valid_only[:, m], options)
         row.update({place: int(found.counts[place][m]) for place in PLACES})
         row["no_step"] = int(found.no_step[m])
+        if found.failed[m]:
+            row["failures"] = int(found.failed[m])
+            row["L0_bounds"] = [float(found.L0[0, m]), float(found.L0[0, m] + found.failed[m] / n)]
         monitors[monitor] = row
     mean: dict[str, Any] = {}
     for name, samples in numbers.items():
@@ -107,6 +125,9 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
     for tolerance in (0, 1):
         put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), NO_MONITOR)
     _put_published(mean, mean_defined(found.L0), mean_defined(found.L0_valid_only), options)
+    if found.failed.any():
+        best = found.L0[0] + ratio(found.failed, found.n_error_traces)
+        mean["L0_bounds"] = [float(mean_defined(found.L0[0])), float(mean_defined(best))]
     pooled: dict[str, Any] = {"pairs": int(found.n_error_traces.sum())}
     for place in PLACES:
         put(pooled, place, found.pooled[place], NO_ERRORS)
@@ -147,18 +168,16 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
             )
     for condition in panel.conditions((*panel.verdicts,)):
         verdicts = panel.verdicts[condition]
-        for m, monitor in enumerate(verdicts.monitors):
-            passing = verdicts.confidence[m][verdicts.valid[m] & ~verdicts.flag[m]]
-            passing = passing[~np.isnan(passing)]
-            if len(passing) and float(np.median(passing)) > HIGH_WHEN_PASSING:
+        for monitor, median in zip(verdicts.monitors, median_when_passing(verdicts), strict=True):
+            if median > HIGH_WHEN_PASSING:
                 out.append(
                     {
                         "kind": "confidence_in_the_verdict",
                         "condition": condition,
                         "monitor": monitor,
-                        "median": float(np.median(passing)),
+                        "median": float(median),
                         "text": f"{monitor} under {condition}: the median confidence of verdicts that pass "
-                        f"is {np.median(passing):g}; it seems to be confidence in the verdict, not the "
+                        f"is {median:g}; it seems to be confidence in the verdict, not the "
                         "probability of an error, so an AUC from it means little",
                     }
                 )
@@ -190,7 +209,8 @@ def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             "error_traces": int((inside & reference.has_error).sum()),
         }
         for condition in panel.conditions(("STEP", "BLIND")):
-            found = detecting.detect(reference, panel.verdicts[condition].within(inside), resample)
+            verdicts = panel.verdicts[condition].within(inside)
+            found = detecting.detect(reference, verdicts, resample, with_auc=False)
             rates: dict[str, Any] = {}
             for name in ("flag_rate", "sensitivity", "specificity", "balanced_accuracy"):
                 put(rates, name, mean_defined(getattr(found, name)), NO_MONITOR)

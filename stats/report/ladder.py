@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stats import ladder as climbing
-from stats.bootstrap import Resample
+from stats.bootstrap import Resample, mean_defined
 from stats.document import NO_MONITOR, put, put_interval, put_value
 from stats.panel import CELLS, LADDER, Floats, Panel
 from stats.revision import Transitions, transitions
@@ -41,9 +41,38 @@ def recall_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, Any] | No
             _monitors(row, here, rates[cell], f"no {cell} trace in the common subset")
             put(row, "mean", climbing.panel_mean(rates[cell]), f"no monitor has a {cell} trace here")
             rows[cell if cell in RECALL_CELLS else "clean_flag_rate"] = row
+        _recall_bounds(panel, condition, here, rows)
         out[condition] = rows
     out["n"] = common_subset_section(panel, ladder)
     return out
+
+
+def _recall_bounds(panel: Panel, condition: str, monitors: tuple[str, ...], rows: dict[str, Any]) -> None:
+    """Put beside each mean what it would be if every failed verdict had passed, or had flagged."""
+    ladder = panel.conditions(LADDER)
+    if not climbing.failures_within(panel, monitors, (*ladder, condition)):
+        return
+    given = climbing.covered_subset(panel, monitors, ladder)
+    for cell, rates in climbing.rate_bounds(panel, condition, monitors, given).items():
+        bounds: dict[str, Any] = {}
+        for name, rate in zip(("failures_as_passes", "failures_as_flags"), rates, strict=True):
+            put_value(bounds, name, float(mean_defined(rate)), f"no monitor was given a {cell} trace here")
+        rows[cell if cell in RECALL_CELLS else "clean_flag_rate"]["bounds"] = bounds
+
+
+def _change_bounds(
+    panel: Panel, later: str, earlier: str, found: climbing.Contrast, out: dict[str, Any]
+) -> None:
+    """Put beside each change the least and the most it could be, whatever the failed verdicts had said."""
+    monitors = found.monitors
+    if not climbing.failures_within(panel, monitors, (later, earlier)):
+        return
+    given = climbing.covered_subset(panel, monitors, (later, earlier, *panel.conditions(LADDER)))
+    after, before = (climbing.rate_bounds(panel, c, monitors, given) for c in (later, earlier))
+    for cell in CELLS:
+        least, most = after[cell][0] - before[cell][1], after[cell][1] - before[cell][0]
+        if out[cell]["estimate"] is not None and not np.isnan(least).all():
+            out[cell]["bounds"] = [float(mean_defined(least)), float(mean_defined(most))]
 
 
 def _of_those_that_ran(
@@ -101,7 +130,9 @@ def contrasts_section(panel: Panel, ladder: climbing.Ladder, resample: Resample)
     for later, earlier in climbing.condition_pairs(panel.conditions()):
         found = climbing.contrast(panel, ladder, later, earlier, resample)
         if found.monitors:
-            out[f"{later}-{earlier}"] = _contrast(found)
+            section = _contrast(found)
+            _change_bounds(panel, later, earlier, found, section)
+            out[f"{later}-{earlier}"] = section
     return out or None
 
 

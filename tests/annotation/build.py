@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotation.models import Study, Trace
+from annotation.models import CheckItem, Study, Trace
+from annotation.services import tally
 from tests.build import make_question, make_trace
 
 
@@ -18,3 +19,23 @@ def make_traces(study: Study, count: int, *, n_steps: int = 3, **fields: Any) ->
         assert question is not None
         traces.append(make_trace(question, n_steps=n_steps, **fields))
     return traces
+
+
+def make_check_item(study: Study, kind: str = "gate", *, step: int | None = 2, **fields: Any) -> CheckItem:
+    """Make a check item with a trace of its own; it expects a wrong answer and a false step, or none."""
+    trace = make_trace(make_question(study), n_steps=4)
+    item = CheckItem.objects.create(
+        **{
+            "study": study,
+            "trace": trace,
+            "kind": kind,
+            "final_correct": step is None,
+            "first_error_step_min": step,
+            "first_error_step_max": step,
+            "explanation": "" if kind == "hidden" else "the sign is lost",
+            "position": CheckItem.objects.count() + 1,
+            **fields,
+        }
+    )
+    tally.refresh(study)
+    return item

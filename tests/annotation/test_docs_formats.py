@@ -9,6 +9,7 @@ import pytest
 
 from annotation.exports.columns import KINDS
 from annotation.imports import debates, falsestep, labels
+from annotation.imports.checks import import_checks
 from annotation.imports.debates import import_debates
 from annotation.imports.formats import READERS
 from annotation.imports.labels import import_labels
@@ -51,6 +52,12 @@ def test_the_annotation_tools_file_is_imported(tmp_path: Path, study: Study, ana
     import_traces(path=example("questions", tmp_path), study_slug="optics")
     report = import_labels(path=example("ana_complete_1", tmp_path), study_slug="optics", arm="human")
     assert (report.format, report.new, report.skipped, report.key_reports) == ("annotation_tool", 2, 1, 1)
+
+
+def test_the_check_items_are_imported(tmp_path: Path, study: Study) -> None:
+    import_traces(path=example("questions", tmp_path), study_slug="optics")
+    report = import_checks(path=example("checks", tmp_path), study_slug="optics")
+    assert dict(report.new) == {"worked": 1, "gate": 1, "hidden": 1}
 
 
 @pytest.mark.parametrize("name", sorted(READERS.keys() - {"falsestep"}))

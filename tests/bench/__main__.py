@@ -18,12 +18,12 @@ def main() -> None:
         os.environ["FALSESTEP_HOME"] = home
         server = os.environ.pop("DATABASE_URL", None)
         if server:
-            print("(DATABASE_URL is used for PostgreSQL's imports only, on a scratch database of its own)")
+            print("(DATABASE_URL is used for the sections on PostgreSQL, on scratch databases of their own)")
         os.environ.pop("REDIS_URL", None)
         import django
 
         django.setup()  # after the home is set, which the settings read
-        from tests.bench import postgresql, sections
+        from tests.bench import engine, postgresql, sections
 
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
         for section in sections.ALL:
@@ -33,6 +33,9 @@ def main() -> None:
         if server:
             print("\nImports, PostgreSQL")
             for figure in postgresql.imports(server, Path(home)):
+                print(f"  {figure}")
+            print("\nThe engine, PostgreSQL, a server with 0.5 s of latency")
+            for figure in engine.latency(server):
                 print(f"  {figure}")
         if "--json" in sys.argv:
             print(json.dumps({"peak_mb": sections.peak_mb()}))

@@ -11,8 +11,12 @@ from django.core.management import call_command
 from django.test import Client
 
 from adjudication.services.standards import freeze_standard
+from annotation.exports.streams import FORMATS
+from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
 from annotation.models import Label, Role, Study, Trace
+from annotation.services.exporting import export_labels
+from core import bulk
 from core.mathtext import render
 from monitoring.engine.launch import launch_batch
 from monitoring.engine.planning import monitors_named
@@ -102,6 +106,32 @@ def imports(home: Path) -> Iterator[Figure]:
     yield Figure(f"{n:,} traces of 12 steps", seconds, f"{n / seconds:,.0f} traces a second")
 
 
+def exports(home: Path) -> Iterator[Figure]:
+    """Exports, SQLite, labels of 9,000 traces by three people"""
+    study = Study.objects.create(slug="bench-exports", name="bench exports")
+    import_traces(path=home / "questions.jsonl", study_slug=study.slug)
+    traces = list(Trace.objects.filter(study=study).defer("steps", "preamble"))
+    bulk.insert(
+        [
+            Label(
+                trace=trace, arm="human", labeller=who, final_correct=True, comment="x" * 200, source="bench"
+            )
+            for trace in traces
+            for who in ("ana", "bo", "cy")
+        ]
+    )
+    before = peak_mb()
+    for name, format in FORMATS.items():
+        path = home / f"labels{format.suffix}"
+        seconds = once(lambda: export_labels(study=study, format=name, arm="all", path=path))  # noqa: B023
+        rows = 3 * len(traces)
+        yield Figure(f"{rows:,} labels as {name}", seconds, f"{rows / seconds:,.0f} rows a second")
+    grown = peak_mb() - before
+    path = home / "labels.jsonl"
+    seconds = once(lambda: import_labels(path=path, study_slug=study.slug, arm="all", dry_run=True))
+    yield Figure("read again, nothing new", seconds, f"the exports had raised the peak by {grown:.0f} MB")
+
+
 def desk(_: Path) -> Iterator[Figure]:
     """The desk, SQLite, 9,000 traces, whole request through Django"""
     study = Study.objects.get(slug="bench")
@@ -137,4 +167,11 @@ def engine(_: Path) -> Iterator[Figure]:
     yield Figure("2,000 calls, worker start included", seconds, f"{2_000 / seconds:.0f} calls a second")
 
 
-ALL: tuple[Callable[[Path], Iterator[Figure]], ...] = (statistics, mathematics, imports, desk, engine)
+ALL: tuple[Callable[[Path], Iterator[Figure]], ...] = (
+    statistics,
+    mathematics,
+    imports,
+    exports,
+    desk,
+    engine,
+)

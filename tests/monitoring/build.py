@@ -9,6 +9,7 @@ from typing import Any
 from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.models import Study, Trace
 from monitoring.engine.launch import launch_batch
+from monitoring.engine.options import BatchOptions
 from monitoring.models import Batch, Condition, Monitor
 from tests.build import make_question, make_trace
 
@@ -71,6 +72,7 @@ def make_batch(
     *,
     conditions: Sequence[Condition] = (Condition.BLIND,),
     max_cost: Decimal | None = None,
+    options: BatchOptions | None = None,
 ) -> Batch:
     """Launch a batch."""
     return launch_batch(
@@ -80,4 +82,5 @@ def make_batch(
         conditions=conditions,
         max_cost=max_cost,
         actor=None,
+        options=options,
     )

@@ -16,7 +16,7 @@ from annotation.models import Study
 from llm.types import ProviderError, Reply
 from monitoring.engine import claims, pacing, settling, sweeper
 from monitoring.engine.claims import Work, claim
-from monitoring.engine.settling import Result
+from monitoring.engine.readings import Result
 from monitoring.models import Attempt, Batch, Call, Pace, Verdict
 from tests.monitoring.build import make_batch, make_model, make_small_standard
 

@@ -68,7 +68,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(study: Study, tmp_path: Pat
         ({"study": "nowhere"}, 'no study named "nowhere"; there are: optics'),
         ({"monitors": "nobody"}, 'no monitor named "nobody" in optics; there are: always, never, oracle'),
         ({"conditions": "DARK"}, 'no condition named "DARK"; there are: BLIND, HINT, CERT, REVISE'),
-        ({"conditions": "STEP"}, "the condition STEP cannot be launched yet; these can: BLIND, HINT, CERT"),
+        ({"conditions": "REVISE", "monitors": "rules"}, "has no finished BLIND run, and this batch has none"),
         ({"standard": "7"}, "optics has no standard 7; there are: 1"),
         ({"monitors": "unpriced"}, "no price is known for unpriced"),
         ({"monitors": "released"}, "nothing to run"),

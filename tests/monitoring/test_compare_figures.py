@@ -15,7 +15,7 @@ from adjudication.services.patches import Change, patch_standard
 from annotation.models import Study
 from core.models import User
 from monitoring.imports.release import import_release
-from monitoring.report.compare import compare, figures_of, printed
+from monitoring.report.moved import compare, figures_of, printed
 from tests.build import make_person
 
 pytestmark = pytest.mark.django_db

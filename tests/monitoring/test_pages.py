@@ -160,7 +160,9 @@ def test_a_monitor_without_a_price_cannot_be_launched(client: Client, study: Stu
     ("changes", "status"),
     [
         ({"monitors": ["nobody"]}, 422),
-        ({"conditions": ["STEP"]}, 422),
+        ({"conditions": ["DARK"]}, 422),
+        ({"step_prefixes": "some"}, 422),
+        ({"invalid_retries": "9"}, 422),
         ({"standard": "9"}, 422),
         ({"max_cost": "0"}, 422),
         ({"max_cost": "NaN"}, 422),

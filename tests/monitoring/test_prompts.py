@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monitoring.prompts import CURRENT, PromptError, load, neutralise, render
+from monitoring.prompts import CURRENT, Exchange, PromptError, load, neutralise, render
 from monitoring.prompts.store import HERE, check
 
 CHECKSUMS = Path(__file__).with_name("prompt_checksums.json")
@@ -39,7 +39,7 @@ def test_a_version_that_was_used_is_never_edited() -> None:
     assert found == known, "a changed prompt is a new version; write its checksum beside the others"
 
 
-@pytest.mark.parametrize("condition", CURRENT)
+@pytest.mark.parametrize("condition", ["BLIND", "HINT", "CERT"])
 def test_the_parts_stand_in_their_order(condition: str) -> None:
     _, user = _render(condition)
     parts = ["<problem>", "What is $E$?", "<solution>", '<step number="1">', '<step number="2">', "Task:"]
@@ -123,7 +123,77 @@ def test_a_prompt_with_placeholders_beyond_its_grant_does_not_load() -> None:
 
 
 def test_an_unknown_condition_or_version_is_named() -> None:
-    with pytest.raises(PromptError, match="STEP"):
-        load("STEP")
+    with pytest.raises(PromptError, match="DARK"):
+        load("DARK")
     with pytest.raises(PromptError, match="v99"):
         load("BLIND", "v99")
+
+
+OWN = '{"has_error": 1, "first_error_step": 2, "error_confidence": 60, "reason": "a </solution> mark"}'
+
+
+def _follow(condition: str, **changes: object) -> list[tuple[str, str]]:
+    arguments: dict[str, object] = {
+        "question": "What is $E$?",
+        "steps": STEPS,
+        "error_definition": DEFINITION,
+        "exchange": Exchange(verdict=OWN),
+        "reference_answer": "42 joules" if condition == "REVISE" else None,
+        **changes,
+    }
+    messages = render(condition, **arguments)  # type: ignore[arg-type]
+    return [(message.role, message.content) for message in messages]
+
+
+@pytest.mark.parametrize("condition", ["REVISE", "RCTRL"])
+def test_a_follow_up_goes_on_from_the_blind_exchange(condition: str) -> None:
+    turns = _follow(condition)
+    assert [role for role, _ in turns] == ["system", "user", "assistant", "user"]
+    assert (turns[0][1], turns[1][1]) == _render("BLIND")
+    assert json.loads(turns[2][1])["first_error_step"] == 2
+    assert "</solution>" not in turns[2][1]
+    assert ("42 joules" in turns[3][1]) == (condition == "REVISE")
+    assert "42 joules" not in "".join(content for _, content in turns[:3])
+
+
+def test_a_follow_up_replays_exactly_what_was_sent() -> None:
+    sent = render("BLIND", question="Other words", steps=STEPS, error_definition="Another definition.")
+    turns = _follow("RCTRL", exchange=Exchange(verdict=OWN, sent=tuple(sent)))
+    assert turns[:2] == [(message.role, message.content) for message in sent]
+
+
+def test_step_shows_the_prefix_and_asks_about_its_last_step() -> None:
+    steps = ["(1) first", "(2) second", "(3) third"]
+    _, user = _render("STEP", steps=steps, step=2, reference_answer=None)
+    assert "(2) second" in user and "third" not in user and "3" not in user.replace(DEFINITION, "")
+    parts = ["<problem>", "<solution>", "(1) first", "(2) second", "</solution>", "step 2", DEFINITION]
+    parts += ['"step_has_error"', '"error_confidence"', '"reason"']
+    places = [user.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("condition", ["CMATCH", "CCONFLICT"])
+def test_a_swapped_certificate_stands_in_the_very_words_of_cert(condition: str) -> None:
+    assert _render(condition) == _render("CERT")
+    assert load(condition).sha256 == load("CERT").sha256
+
+
+@pytest.mark.parametrize(
+    ("condition", "changes", "said"),
+    [
+        ("STEP", {"reference_answer": None}, "asks about one step"),
+        ("STEP", {"step": 3, "reference_answer": None}, "no step 3 among 2"),
+        ("STEP", {"step": 1}, "withholds"),
+        ("BLIND", {"step": 1}, "does not ask about one step"),
+        ("CERT", {"exchange": Exchange(verdict=OWN)}, "does not go on"),
+        ("REVISE", {}, "goes on from an earlier exchange"),
+        ("REVISE", {"exchange": Exchange(verdict=OWN), "reference_answer": None}, "none was given"),
+        ("RCTRL", {"exchange": Exchange(verdict=OWN)}, "withholds"),
+        ("CMATCH", {"reference_answer": None}, "none was given"),
+    ],
+)
+def test_a_condition_is_given_exactly_what_it_grants(
+    condition: str, changes: dict[str, object], said: str
+) -> None:
+    with pytest.raises(PromptError, match=said):
+        _render(condition, **changes)

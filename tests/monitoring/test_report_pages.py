@@ -114,7 +114,7 @@ def test_ordering_wakes_a_worker_once_the_order_is_stored(
     assert sent == []
     for callback in callbacks:
         callback()
-    assert sent == [("monitoring.compute_report", [scored.pk, 2000, 0, "own", olga.pk])]
+    assert sent == [("monitoring.compute_report", [scored.pk, 2000, 0, "own", olga.pk, {}])]
     page = client.get(url("report", study, 1)).content.decode()
     assert "Being computed" in page
     assert 'hx-trigger="every 3s"' in page

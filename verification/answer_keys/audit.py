@@ -176,6 +176,8 @@ def _aggregates(
             row["difference"] = _number(samples[0])
             row["difference_ci"] = [found.low, found.high] if found else None
             row["verdict"] = verdict(found.low, found.high) if found else "undefined"
+            if found is None:
+                row["difference_reason"] = "a constant answer is always right in one of the cells compared"
         else:
             row |= {"difference": None, "difference_ci": None, "verdict": None}
             row["difference_reason"] = f"no domain has both {target.lower} and {target.upper}"

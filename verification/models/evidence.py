@@ -118,8 +118,8 @@ class Flag(models.Model):
         constraints = [
             models.CheckConstraint(condition=~Q(concern=""), name="a flag states its concern"),
             models.CheckConstraint(
-                condition=Q(step__gte=1, call__isnull=True, value="")
-                | Q(step__isnull=True, call__gte=1, value="")
+                condition=Q(step__isnull=False, step__gte=1, call__isnull=True, value="")
+                | Q(step__isnull=True, call__isnull=False, call__gte=1, value="")
                 | (Q(step__isnull=True, call__isnull=True) & ~Q(value="")),
                 name="a flag is tied to a step, a call or a value",
             ),

@@ -21,6 +21,9 @@ class Command(FalsestepCommand):
         parser.add_argument("--format", required=True, choices=list(FORMATS))
         parser.add_argument("--out", required=True, metavar="FILE", help="replaced if it is there")
         parser.add_argument("--arm", choices=ARMS, default=ALL)
+        parser.add_argument(
+            "--checks", action="store_true", help="the labels on hidden check items, which are else left out"
+        )
         parser.add_argument("--json", metavar="FILE", help="write what was exported (- is standard output)")
 
     def run(self, **options: Any) -> None:
@@ -29,6 +32,7 @@ class Command(FalsestepCommand):
             format=options["format"],
             arm=options["arm"],
             path=options["out"],
+            checks=options["checks"],
         )
         if options["json"] != "-":
             self.say(f"{count(exported.rows, 'row')} in {exported.path} (sha256 {exported.sha256[:12]}...)")

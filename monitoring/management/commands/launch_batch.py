@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from core.management.base import FalsestepCommand
 from monitoring import queries
 from monitoring.engine import planning, supervise
 from monitoring.engine.launch import launch_batch, refuse_if_unfit
+from monitoring.engine.options import MOST_INVALID_RETRIES, RCTRL_TRACES, STEP_PREFIXES, BatchOptions
+from monitoring.management.arguments import amount, words
 from monitoring.models import Batch
 
 
@@ -28,10 +29,34 @@ class Command(FalsestepCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", required=True, metavar="SLUG")
-        parser.add_argument("--monitors", required=True, type=_words, metavar="A,B", help="slugs of monitors")
-        parser.add_argument("--conditions", required=True, type=_words, metavar="BLIND,HINT,CERT")
+        parser.add_argument("--monitors", required=True, type=words, metavar="A,B", help="slugs of monitors")
+        parser.add_argument("--conditions", required=True, type=words, metavar="BLIND,CERT,...")
         parser.add_argument("--standard", type=int, metavar="N", help="version of the standard (the latest)")
-        parser.add_argument("--max-cost", type=_amount, metavar="USD", help="the most that may be spent")
+        parser.add_argument(
+            "--step-prefixes",
+            choices=STEP_PREFIXES,
+            default="all",
+            help="STEP asks about every step (all), or in turn until the first flag (first_flag)",
+        )
+        parser.add_argument(
+            "--rctrl-traces",
+            choices=RCTRL_TRACES,
+            default="answer_correct",
+            help="RCTRL runs on traces whose final answer is right (answer_correct), or on all",
+        )
+        parser.add_argument(
+            "--invalid-retries",
+            type=int,
+            choices=range(MOST_INVALID_RETRIES + 1),
+            default=0,
+            help="how often a call is made again whose reply holds no verdict; each time is paid (0)",
+        )
+        parser.add_argument(
+            "--allow-debaters",
+            action="store_true",
+            help="also models that took part in the study's debate; their runs are marked",
+        )
+        parser.add_argument("--max-cost", type=amount, metavar="USD", help="the most that may be spent")
         parser.add_argument("--dry-run", action="store_true", help="show the plan; write nothing")
         parser.add_argument("--wait", action="store_true", help="until the end, with a worker if none runs")
         parser.add_argument("--timeout", type=_seconds, default=3600.0, metavar="S", help="3600")
@@ -43,10 +68,16 @@ class Command(FalsestepCommand):
         conditions = planning.conditions_named(options["conditions"])
         monitors = planning.monitors_named(study, options["monitors"])
         standard = planning.standard_named(study, options["standard"])
+        chosen = BatchOptions(
+            step_prefixes=options["step_prefixes"],
+            rctrl_traces=options["rctrl_traces"],
+            invalid_retries=options["invalid_retries"],
+            allow_debaters=options["allow_debaters"],
+        )
         quiet = options["json"] == "-"
         if options["dry_run"]:
             plan = planning.plan_batch(
-                study=study, standard=standard, monitors=monitors, conditions=conditions
+                study=study, standard=standard, monitors=monitors, conditions=conditions, options=chosen
             )
             if not quiet:
                 self._show_plan(plan)
@@ -60,6 +91,7 @@ class Command(FalsestepCommand):
             conditions=conditions,
             max_cost=options["max_cost"],
             actor=None,
+            options=chosen,
         )
         if not quiet:
             calls = supervise.counts(batch)[1]
@@ -72,9 +104,13 @@ class Command(FalsestepCommand):
         self.say(f"plan on standard {plan.standard.version} of {plan.study.slug}; nothing is written")
         for run in plan.runs:
             cost = "no price known" if run.cost is None else f"at most {run.cost.normalize():f} USD"
-            self.say(f"  {run.monitor.slug:<24} {run.condition:<6} {run.calls:>7} calls  {cost}")
+            self.say(
+                f"  {run.monitor.slug:<24} {run.condition:<9} {run.traces:>7} traces {run.calls:>8} calls  {cost}"
+            )
             for reason, number in sorted(run.excluded.items()):
-                self.say(f"  {'':<24} {'':<6} {number:>7} left out: {reason}")
+                self.say(f"  {'':<24} {'':<9} {number:>7} left out: {reason}")
+            for one in run.untaken:
+                self.say(f"  {'':<34} {one.question_id}/{one.response_label}: no answer taken ({one.path})")
         for status, number in sorted(plan.not_ready.items()):
             self.say(f"  {number} traces of the standard are {status}")
 
@@ -96,7 +132,7 @@ class Command(FalsestepCommand):
             )
             for run in queries.batch_content(batch)["runs"]:
                 outcomes = ", ".join(f"{name} {number}" for name, number in run["outcomes"].items())
-                self.say(f"  {run['monitor']:<24} {run['condition']:<6} {outcomes}")
+                self.say(f"  {run['monitor']:<24} {run['condition']:<9} {outcomes}")
         return batch
 
 
@@ -106,23 +142,6 @@ def _refuse_unwritable(path: str | None) -> None:
         file = Path(path)
         if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
             raise UserError(f"{path} cannot be written")
-
-
-def _words(text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise argparse.ArgumentTypeError("name at least one")
-    return words
-
-
-def _amount(text: str) -> Decimal:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount in USD") from error
-    if not amount.is_finite() or amount <= 0 or amount >= 1_000_000:
-        raise argparse.ArgumentTypeError(f"a budget is more than 0 and less than a million USD, not {text}")
-    return amount.quantize(Decimal("0.000001"))
 
 
 def _seconds(text: str) -> float:

@@ -6,15 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from adjudication.models import ReferenceStandard
 from annotation.access import study_named
+from annotation.models import Study
 from core.errors import UserError
-from core.management.base import FalsestepCommand
+from core.management.base import FalsestepCommand, count
+from monitoring.report.build import build_named
+from monitoring.report.compare import changed_labels, comparison, comparison_tables
 from monitoring.report.csvs import csv_files
 from monitoring.report.latex import latex_file
+from monitoring.report.macros import macros_file
+from monitoring.report.methods import methods_latex, methods_text
 from monitoring.report.queries import document_of, standard_for
+from monitoring.report.released import read_release
 from monitoring.report.services import compute_report
 from monitoring.report.tables import as_text, tables
-from stats.report import CONVENTIONS, OWN
+from stats.report import CONVENTIONS, OWN, Options
 
 PRINTED = ("detection_", "localisation_")
 
@@ -31,13 +38,33 @@ class Command(FalsestepCommand):
     help = __doc__
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("--study", required=True, metavar="SLUG")
-        parser.add_argument("--standard", type=int, metavar="N", help="version; the newest by default")
+        origin = parser.add_mutually_exclusive_group(required=True)
+        origin.add_argument("--study", metavar="SLUG")
+        origin.add_argument(
+            "--from-release",
+            metavar="DIR",
+            help="a text-free release, read as it lies there; needs no database",
+        )
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--standard", type=int, metavar="N", help="version; the newest by default")
+        which.add_argument(
+            "--compare",
+            type=int,
+            nargs=2,
+            metavar=("STANDARD_A", "STANDARD_B"),
+            help="score the same verdicts against two standards; takes --json alone beside it",
+        )
         parser.add_argument(
             "--json", metavar="FILE", help="the whole report, unrounded (- is standard output)"
         )
         parser.add_argument("--csv", metavar="DIR", help="one file per section, unrounded")
         parser.add_argument("--latex", metavar="FILE", help="tables for a paper that loads booktabs")
+        parser.add_argument(
+            "--macros", metavar="FILE", help="the numbers as LaTeX macros, for the text of a paper"
+        )
+        parser.add_argument(
+            "--methods", metavar="FILE", help="a methods paragraph with the study's own numbers (.tex: LaTeX)"
+        )
         parser.add_argument("--figures", metavar="DIR", help="SVG, PDF and PNG, with text alternatives")
         parser.add_argument("--resamples", type=not_negative, default=2000)
         parser.add_argument("--seed", type=not_negative, default=0)
@@ -49,21 +76,68 @@ class Command(FalsestepCommand):
         )
 
     def run(self, **options: Any) -> None:
-        study = study_named(options["study"])
-        standard = standard_for(study, options["standard"])
+        self.progress = bool(getattr(self.stderr, "isatty", lambda: False)())
+        if options["compare"]:
+            self._compare(options)
+            return
+        if options["from_release"]:
+            report = self._released(options)
+        else:
+            study = study_named(options["study"])
+            report = self._report(study, standard_for(study, options["standard"]), options)
+        written = self._write(report, options)
+        if options["json"] != "-":
+            self._print(report)
+            for path in written:
+                self.say(f"wrote {path}")
+
+    def _report(self, study: Study, standard: ReferenceStandard, options: dict[str, Any]) -> dict[str, Any]:
         stored = compute_report(
             study=study,
             standard=standard,
             resamples=options["resamples"],
             seed=options["seed"],
             convention=options["convention"],
+            progress=self._tell,
         )
-        report = document_of(stored)
-        written = self._write(report, options)
-        if options["json"] != "-":
-            self._print(report)
-            for path in written:
-                self.say(f"wrote {path}")
+        self._tell("")
+        return document_of(stored)
+
+    def _released(self, options: dict[str, Any]) -> dict[str, Any]:
+        if options["standard"]:
+            raise UserError("a release holds one standard; leave --standard away")
+        release = read_release(options["from_release"])
+        chosen = Options(
+            resamples=options["resamples"], seed=options["seed"], convention=options["convention"]
+        )
+        named = {"study": release.name, "version": 1, "sha256": release.sha256}
+        report = build_named(release.source, named, chosen, progress=self._tell)
+        self._tell("")
+        return report
+
+    def _compare(self, options: dict[str, Any]) -> None:
+        if not options["study"]:
+            raise UserError("--compare needs --study: a release holds one standard")
+        for name in ("csv", "latex", "macros", "methods", "figures"):
+            if options[name]:
+                raise UserError(f"--compare writes --json alone, not --{name}")
+        study = study_named(options["study"])
+        standards = [standard_for(study, version) for version in options["compare"]]
+        before, after = (self._report(study, standard, options) for standard in standards)
+        changed = changed_labels(*standards)
+        self.write_json(options["json"], comparison(before, after, changed=changed))
+        if options["json"] == "-":
+            return
+        first, second = options["compare"]
+        self.say(f"{study.slug}: standard {first} and standard {second}; {count(changed, 'label')} differ")
+        for table in comparison_tables(before, after):
+            self.say()
+            self.say(as_text(table))
+
+    def _tell(self, part: str) -> None:
+        """Show a person at a terminal what is being computed; the last call clears the line."""
+        if self.progress:
+            self.stderr.write(f"\r{part:<30}", ending="" if part else "\r")
 
     def _write(self, report: dict[str, Any], options: dict[str, Any]) -> list[str]:
         written = []
@@ -74,8 +148,14 @@ class Command(FalsestepCommand):
             folder = Path(options["csv"])
             for name, content in csv_files(report).items():
                 written.append(str(write_text(folder / name, content)))
-        if options["latex"]:
-            written.append(str(write_text(Path(options["latex"]), latex_file(report))))
+        for name, made in (("latex", latex_file), ("macros", macros_file)):
+            if options[name]:
+                written.append(str(write_text(Path(options[name]), made(report))))
+        if options["methods"]:
+            path = Path(options["methods"])
+            written.append(
+                str(write_text(path, (methods_latex if path.suffix == ".tex" else methods_text)(report)))
+            )
         if options["figures"]:
             from monitoring.report.figures import write_figures  # matplotlib is heavy and seldom wanted
 

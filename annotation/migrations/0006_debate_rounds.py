@@ -8,7 +8,7 @@ from core.guards import GuardFinalRows
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0004_time_of_a_label"),
+        ("annotation", "0005_checks_and_training"),
     ]
 
     operations = [

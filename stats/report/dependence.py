@@ -1,0 +1,148 @@
+"""Sections on how far the numbers hang on the standard, and on monitors that had to do with a trace otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stats.bootstrap import mean_defined
+from stats.detection import detect
+from stats.document import NO_MONITOR, put
+from stats.ladder import flag_rates
+from stats.localisation import localise
+from stats.panel import Bools, Floats, Panel, Reference, Verdicts
+from stats.report.workings import Workings
+from stats.variants import by_arm, disputed
+
+MEANS = ("balanced_accuracy", "L0", "L0_in_range", "wrong", "critical")
+INVOLVED = ("self_review", "consulted")
+NOTHING_LEFT = "no trace of the kind with a valid verdict"
+
+
+def _samples(work: Workings, reference: Reference, verdicts: Verdicts) -> dict[str, Floats]:
+    """The statistics of one reading by name: (1 + B, n_monitors)."""
+    found = detect(reference, verdicts, work.resample, with_auc=False)
+    placed = localise(reference, verdicts, work.resample)
+    rates = flag_rates(Panel(reference), verdicts, np.ones_like(verdicts.valid), work.resample)
+    return {
+        "balanced_accuracy": found.balanced_accuracy,
+        "L0": placed.L0,
+        "L0_in_range": placed.L0_in_range,
+        "wrong": rates["wrong"],
+        "critical": rates["critical"],
+    }
+
+
+def _reading(work: Workings, reference: Reference, traces: Bools, *, beside: bool) -> dict[str, Any]:
+    """Means under a reading of the standard on some traces (n_traces,), with the standard's own beside it."""
+    out: dict[str, Any] = {
+        "traces": int(traces.sum()),
+        "clean": int((reference.clean & traces).sum()),
+        "wrong": int((reference.wrong & traces).sum()),
+        "critical": int((reference.critical & traces).sum()),
+        "conditions": {},
+    }
+    for condition in work.panel.conditions():
+        verdicts = work.panel.verdicts[condition].within(traces)
+        samples = _samples(work, reference, verdicts)
+        row: dict[str, Any] = {"mean": {}, "monitors": {monitor: {} for monitor in verdicts.monitors}}
+        for name in MEANS:
+            put(row["mean"], name, mean_defined(samples[name]), NO_MONITOR)
+            for m, monitor in enumerate(verdicts.monitors):
+                put(row["monitors"][monitor], name, samples[name][:, m], NOTHING_LEFT)
+        if beside:
+            ours = _samples(work, work.panel.reference, verdicts)
+            row["standard"], row["change"] = {}, {}
+            for name in MEANS:
+                put(row["standard"], name, mean_defined(ours[name]), NO_MONITOR)
+                change = mean_defined(samples[name]) - mean_defined(ours[name])
+                put(row["change"], name, change, NO_MONITOR)
+        out["conditions"][condition] = row
+    return out
+
+
+def dependence_section(work: Workings) -> dict[str, Any] | None:
+    """The main means on all traces, and without the disputed ones; the same when the arms are exchanged."""
+    reference = work.panel.reference
+    if not work.panel.conditions():
+        return None
+    everything = np.ones(reference.n_traces, dtype=np.bool_)
+    out = {"all": _reading(work, reference, everything, beside=False)}
+    apart = disputed(reference)
+    if apart.any():
+        out["undisputed"] = _reading(work, reference, ~apart, beside=False)
+    return out
+
+
+def by_arm_section(work: Workings) -> dict[str, Any] | None:
+    """The means under each arm's labels alone, and without what the debate's models judged.
+
+    Tells the arms apart: not for a lead who has disputes to decide. None where neither arm left labels.
+    """
+    reference = work.panel.reference
+    out: dict[str, Any] = {}
+    for name, arm in (("human", reference.human), ("debate", reference.debate)):
+        if arm.spoke.any() and work.panel.conditions():
+            alone, spoke = by_arm(reference, arm)
+            out[name] = _reading(work, alone, spoke, beside=True)
+    if judged := _involved(work, "debate"):
+        out["judged_in_debate"] = judged
+    return out or None
+
+
+def involvement_section(work: Workings) -> dict[str, Any] | None:
+    """Each monitor with and without the traces its family wrote, and those on which the lead asked it."""
+    out = {kind: found for kind in INVOLVED if (found := _involved(work, kind))}
+    return out or None
+
+
+def _involved(work: Workings, kind: str) -> dict[str, Any] | None:
+    marks = {monitor: mask for monitor, mask in work.panel.involved.get(kind, {}).items() if mask.any()}
+    if not marks:
+        return None
+    reference = work.panel.reference
+    out: dict[str, Any] = {
+        "monitors": {
+            monitor: {"traces": int(mask.sum()), "error_traces": int((mask & reference.has_error).sum())}
+            for monitor, mask in sorted(marks.items())
+        },
+        "conditions": {},
+    }
+    nowhere = np.zeros(reference.n_traces, dtype=np.bool_)
+    for condition in work.panel.conditions():
+        verdicts = work.panel.verdicts[condition]
+        mask = np.stack([marks.get(monitor, nowhere) for monitor in verdicts.monitors])
+        parts = {
+            name: detect(reference, part, work.resample, with_auc=False)
+            for name, part in (("of_these", verdicts.within(mask)), ("others", verdicts.within(~mask)))
+        }
+        exact = {
+            name: localise(reference, part, work.resample).L0
+            for name, part in (("of_these", verdicts.within(mask)), ("others", verdicts.within(~mask)))
+        }
+        whole, placed = work.detection(condition), work.localisation(condition)
+        rows: dict[str, Any] = {}
+        for m, monitor in enumerate(verdicts.monitors):
+            if monitor not in marks:
+                continue
+            row: dict[str, Any] = {}
+            for name, part in parts.items():
+                put(row, f"sensitivity_{name}", part.sensitivity[:, m], NOTHING_LEFT)
+                put(row, f"specificity_{name}", part.specificity[:, m], NOTHING_LEFT)
+                put(row, f"L0_{name}", exact[name][:, m], NOTHING_LEFT)
+                errors = verdicts.valid[m] & reference.has_error & (mask[m] == (name == "of_these"))
+                row[f"n_errors_{name}"] = int(errors.sum())
+            put(row, "balanced_accuracy", whole.balanced_accuracy[:, m], NOTHING_LEFT)
+            put(row, "balanced_accuracy_without", parts["others"].balanced_accuracy[:, m], NOTHING_LEFT)
+            rows[monitor] = row
+        mean: dict[str, Any] = {}
+        for name, before, after in (
+            ("balanced_accuracy", whole.balanced_accuracy, parts["others"].balanced_accuracy),
+            ("L0", placed.L0, exact["others"]),
+        ):
+            put(mean, name, mean_defined(before), NO_MONITOR)
+            put(mean, f"{name}_without", mean_defined(after), NO_MONITOR)
+            put(mean, f"{name}_change", mean_defined(after) - mean_defined(before), NO_MONITOR)
+        out["conditions"][condition] = {"monitors": rows, "mean": mean}
+    return out

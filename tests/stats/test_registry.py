@@ -1,0 +1,270 @@
+"""Every public statistic by its properties: a new one must be placed here, or a test fails."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stats
+from stats.panel import Panel, Reference, TraceRow
+from stats.report.comparing import _changes, _power_sums
+from tests.stats.plain import Item, to_panel
+
+B = 5
+CONDITIONS = ("BLIND", "CERT", "REVISE", "CMATCH", "CCONFLICT")
+# What is public and no statistic: shapes of data, the bootstrap itself, masks, documents.
+NO_STATISTICS = {
+    "Coefficient",
+    "Options",
+    "Panel",
+    "Reference",
+    "Resample",
+    "TraceRow",
+    "Verdicts",
+    "build_report",
+    "by_arm",
+    "code_version",
+    "common_subset",
+    "consensus_subset",
+    "disputed",
+    "interval",
+}
+Values = dict[str, Any]
+
+
+def fields(found: Any, *names: str) -> Values:
+    return {name: getattr(found, name) for name in names}
+
+
+def _arms(panel: Panel, resample: stats.Resample) -> Values:
+    found = stats.arm_agreement(panel.reference, resample)
+    shares = fields(found, "exact_step", "step_within_one", "chance_step")
+    return shares | {f"answer_{n}": getattr(found.final_correct, n) for n in ("percent", "kappa", "ac1")}
+
+
+def _ratings(panel: Panel) -> np.ndarray[Any, np.dtype[np.float64]]:
+    arms = (panel.reference.human.final_correct, panel.reference.debate.final_correct)
+    return np.where(np.stack(arms, axis=1) < 0, np.nan, np.stack(arms, axis=1).astype(float))
+
+
+def _ladder(panel: Panel, resample: stats.Resample) -> Values:
+    return {
+        f"{c}_{k}": v for c, cells in stats.climb(panel, resample).rates.items() for k, v in cells.items()
+    }
+
+
+def _contrast(panel: Panel, resample: stats.Resample) -> Values:
+    found = stats.contrast(panel, stats.climb(panel, resample), "CERT", "BLIND", resample)
+    return dict(found.change)
+
+
+def _paired(panel: Panel, resample: stats.Resample) -> Values:
+    within = panel.reference.wrong
+    found = stats.paired(panel, "CERT", "CMATCH", within, resample, published_seed=21)
+    return fields(found, "effect", "least", "most")
+
+
+def _transitions(panel: Panel, resample: stats.Resample) -> Values:
+    found = stats.transitions(panel.reference, panel.verdicts["REVISE"], resample)
+    return {f"{cell}_{n}": getattr(one, n) for cell, one in found.items() for n in ("withdraw", "add")}
+
+
+def _lengths(panel: Panel, _: stats.Resample) -> Values:
+    reference = panel.reference
+    lengths = [reference.n_steps[mask] for mask in (reference.wrong, reference.critical)]
+    return {"p": stats.mann_whitney(*lengths).p}
+
+
+def _power(panel: Panel, _: stats.Resample) -> Values:
+    sums = _power_sums(panel, sorted(panel.monitors), "CERT", "BLIND")
+    found = stats.simulate_power(
+        sums,
+        lambda totals: _changes(totals, len(panel.monitors)),
+        differences=(0.1,),
+        sizes=np.array([5]),
+        studies=20,
+    )
+    return {"power": found.power}
+
+
+def _of_blind(statistic: Callable[..., Any], *names: str) -> Callable[[Panel, stats.Resample], Values]:
+    return lambda panel, resample: fields(
+        statistic(panel.reference, panel.verdicts["BLIND"], resample), *names
+    )
+
+
+STATISTICS: dict[str, Callable[[Panel, stats.Resample], Values]] = {
+    "arm_agreement": _arms,
+    "bounds": lambda p, r: fields(
+        stats.bounds(p.reference, p.verdicts["BLIND"], failures_flag=True), "sensitivity", "balanced_accuracy"
+    ),
+    "by_question": lambda p, r: {"split": np.sort(stats.by_question(p.reference, p.verdicts["BLIND"]).split)},
+    "calibrate": _of_blind(stats.calibrate, "brier", "gap", "brier_of_base_rate"),
+    "climb": _ladder,
+    "cohen_kappa": lambda p, r: {"kappa": stats.cohen_kappa(*_ratings(p).T).value},
+    "contrast": _contrast,
+    "detect": _of_blind(
+        stats.detect, "sensitivity", "specificity", "balanced_accuracy", "auc", "flag_rate", "parse_rate"
+    ),
+    "gwet_ac1": lambda p, r: {"ac1": stats.gwet_ac1(_ratings(p)).value},
+    "interior_attribution": lambda p, r: fields(
+        stats.interior_attribution(p, p.reference.clean, r), "share", "newly_share"
+    ),
+    "krippendorff_alpha": lambda p, r: {"alpha": stats.krippendorff_alpha(_ratings(p)).value},
+    "localise": _of_blind(stats.localise, "L0", "L1", "L0_in_range", "L0_chance", "L1_chance"),
+    "mann_whitney": _lengths,
+    "oracle": lambda p, r: fields(stats.oracle(p.reference, r), "sensitivity", "specificity"),
+    "paired": _paired,
+    "pairwise": _of_blind(stats.pairwise, "balanced_accuracy", "L0"),
+    "percent_agreement": lambda p, r: {"percent": stats.percent_agreement(_ratings(p)).value},
+    "positions": _of_blind(stats.positions, "last"),
+    "processbench": _of_blind(stats.processbench, "error_accuracy", "correct_accuracy", "harmonic_mean"),
+    "sign_test": lambda p, r: {"p": stats.sign_test(int(p.reference.wrong.sum()), p.reference.n_traces)},
+    "simulate_power": _power,
+    "suppressed_localisations": lambda p, r: fields(
+        stats.suppressed_localisations(p, p.reference.wrong, r), "cert_share", "cmatch_share"
+    ),
+    "transitions": _transitions,
+    "without_each": lambda p, r: {
+        "L0": stats.without_each(stats.localise(p.reference, p.verdicts["BLIND"], r).L0)
+    },
+}
+# Values from 0 to 1; the others from -1 to 1.
+BOUNDED = {
+    "bounds",
+    "by_question",
+    "calibrate",
+    "climb",
+    "detect",
+    "interior_attribution",
+    "localise",
+    "mann_whitney",
+    "oracle",
+    "percent_agreement",
+    "positions",
+    "processbench",
+    "sign_test",
+    "simulate_power",
+    "suppressed_localisations",
+    "transitions",
+    "without_each",
+}
+SIGNED = {
+    "arm_agreement",
+    "cohen_kappa",
+    "contrast",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "paired",
+    "pairwise",
+}
+# The same when the two arms, or raters, are exchanged.
+SYMMETRIC = {"arm_agreement", "cohen_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"}
+# Their simulation draws in the order of questions, so other names for questions move it.
+DRAWN_IN_ORDER = {"simulate_power"}
+
+
+def test_every_public_statistic_is_listed_by_its_properties() -> None:
+    assert set(STATISTICS) | NO_STATISTICS == set(stats.__all__)
+    assert not set(STATISTICS) & NO_STATISTICS
+    assert set(STATISTICS) == BOUNDED | SIGNED
+    assert not BOUNDED & SIGNED
+    assert set(STATISTICS) >= SYMMETRIC | DRAWN_IN_ORDER
+
+
+@st.composite
+def panels(draw: st.DrawFn) -> list[list[Item]]:
+    """Three monitors under five conditions, random with holes, from one drawn seed."""
+    rnd = random.Random(draw(st.integers(0, 2**32)))
+    rows = []
+    for question in range(rnd.randint(2, 5)):
+        for label in range(rnd.randint(1, 3)):
+            n_steps = rnd.randint(1, 6)
+            arms = [(rnd.random() < 0.5, rnd.choice([None, rnd.randint(1, n_steps)])) for _ in range(2)]
+            rows.append(
+                TraceRow(
+                    question=f"q{question}",
+                    label=f"Response {label}",
+                    final_correct=rnd.random() < 0.6,
+                    step=rnd.choice([None, rnd.randint(1, n_steps)]),
+                    n_steps=n_steps,
+                    human_final_correct=arms[0][0],
+                    human_step=arms[0][1],
+                    debate_final_correct=arms[1][0],
+                    debate_step=arms[1][1],
+                )
+            )
+
+    def verdict() -> tuple[int | None, int, float | None, bool]:
+        said = rnd.choice([None, 0, 1, 1])
+        return said, rnd.randint(0, 6), rnd.choice([None, 0.0, 30.0, 50.5, 100.0]), rnd.random() < 0.5
+
+    return [
+        [
+            Item(row, {c: verdict() for c in CONDITIONS if n == 0 or rnd.random() < 0.9})
+            for n, row in enumerate(rows)
+        ]
+        for _ in range(3)
+    ]
+
+
+def values_of(name: str, panel: Panel) -> Values:
+    return STATISTICS[name](panel, stats.Resample(panel.reference.n_questions, resamples=B, seed=1))
+
+
+def equal(first: Values, second: Values) -> bool:
+    return first.keys() == second.keys() and all(
+        np.allclose(first[k], second[k], rtol=1e-9, atol=1e-12, equal_nan=True) for k in first
+    )
+
+
+@pytest.mark.parametrize("name", sorted(STATISTICS))
+@settings(max_examples=8, deadline=None)
+@given(items=panels(), seed=st.integers(0, 99))
+def test_a_statistic_keeps_its_bounds_and_does_not_see_the_order_of_rows(
+    name: str, items: list[list[Item]], seed: int
+) -> None:
+    panel = to_panel(items)
+    ours = values_of(name, panel)
+    least = 0.0 if name in BOUNDED else -1.0
+    for value in ours.values():
+        defined = np.asarray(value, dtype=float)[~np.isnan(np.asarray(value, dtype=float))]
+        assert ((defined >= least - 1e-12) & (defined <= 1 + 1e-12)).all(), name
+    shuffled = [random.Random(seed).sample(one, len(one)) for one in items]
+    assert equal(ours, values_of(name, to_panel(shuffled)))
+    # Other names in another order: a point is the same whatever a question is called.
+    renamed = [
+        [replace(i, row=replace(i.row, question=f"{9 - int(i.row.question[1:])}")) for i in one]
+        for one in items
+    ]
+    if name not in DRAWN_IN_ORDER:
+        there = values_of(name, to_panel(renamed))
+        for key, value in ours.items():
+            first, second = np.atleast_1d(value), np.atleast_1d(there[key])
+            rows = slice(0, 1) if len(first) == B + 1 else slice(None)
+            assert np.allclose(first[rows], second[rows], rtol=1e-9, atol=1e-12, equal_nan=True), name
+
+
+@pytest.mark.parametrize("name", sorted(SYMMETRIC))
+@settings(max_examples=8, deadline=None)
+@given(items=panels())
+def test_a_symmetric_statistic_is_the_same_when_the_arms_are_exchanged(
+    name: str, items: list[list[Item]]
+) -> None:
+    panel = to_panel(items)
+    reference = panel.reference
+    other = replace(panel, reference=replace(reference, human=reference.debate, debate=reference.human))
+    assert equal(values_of(name, panel), values_of(name, other))
+
+
+def test_a_reference_refuses_a_trace_given_twice() -> None:
+    row = TraceRow(question="q", label="A", final_correct=True, step=None, n_steps=3)
+    with pytest.raises(ValueError, match="given twice"):
+        Reference.from_rows([row, row])

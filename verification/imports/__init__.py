@@ -1,0 +1,1 @@
+"""Importing what verification works on (docs/verification.md)."""

@@ -1,0 +1,1 @@
+"""Pages of verification: gate, parse, call a service, choose a template, answer."""
