@@ -52,7 +52,21 @@ class Dispute(models.Model):
                 name="a dispute has one of three states",
             ),
         ]
-        indexes = [models.Index(fields=["study", "status", "token"], name="dispute_in_order")]
+        indexes = [
+            models.Index(fields=["study", "status", "token"], name="dispute_in_order"),
+            # Everything that the counts of the list read, so that they need not touch the table.
+            models.Index(
+                fields=[
+                    "study",
+                    "status",
+                    "awaits_labels",
+                    "differs_in_answer",
+                    "differs_in_presence",
+                    "differs_in_step",
+                ],
+                name="dispute_counts",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"dispute {self.token}"
