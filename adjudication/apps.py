@@ -9,9 +9,12 @@ class AdjudicationConfig(AppConfig):
     def ready(self) -> None:
         # Models can be imported only once the apps are loaded.
         from adjudication import settled, stage
+        from adjudication.services import standards
         from adjudication.services.disputes import follow_labels
         from annotation import hooks
+        from core import audit
 
         stage.register()
         settled.register()
         hooks.on_labels_changed(follow_labels)
+        audit.register(standards.changed_behind_the_guards)

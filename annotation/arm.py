@@ -16,12 +16,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotation import blindness, queries
-from annotation.models import Draft, KeyReport, Label, Membership, Question, Role, Skip, Study
-from annotation.queries import labeller_name, readable_traces
+from annotation.models import Draft, KeyReport, Label, Membership, Question, Role, Skip, Study, StudyProgress
+from annotation.queries import labeller_name
 from annotation.training import HiddenResult, hidden_results
 from core.models import User
 from stats.agreement import Coefficient
@@ -115,19 +115,8 @@ def _labels(study: Study, **conditions: Any) -> QuerySet[Label]:
 
 def coverage(study: Study) -> Coverage:
     """Count the traces and labels of the human arm; two queries."""
-    first = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
-    wanted = (
-        _labels(study, revision=1)
-        .values("trace")
-        .annotate(number=Count("pk"))
-        .filter(number__gte=study.overlap)
-        .values("trace")
-    )
-    traces = readable_traces(study).aggregate(
-        traces=Count("pk"),
-        distinct=Count("pk", filter=Exists(first)),
-        complete=Count("pk", filter=Q(pk__in=wanted)),
-    )
+    kept = StudyProgress.objects.filter(study=study).first() or StudyProgress(study=study)
+    traces = {"traces": kept.total, "distinct": kept.labelled, "complete": kept.complete}
     excluded = Q(trace__question__status=Question.Status.EXCLUDED)
     labels = _labels(study, revision=1).aggregate(
         labels=Count("pk"),
@@ -196,6 +185,11 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
     wanting = found.traces - found.complete
     if not wanting:
         return []
+    wanted = (
+        "1 solution of the study still wants a label"
+        if wanting == 1
+        else f"{wanting} solutions of the study still want a label"
+    )
     before = timezone.now() - timedelta(days=QUIET_DAYS)
     lines = []
     for row in rows:
@@ -203,7 +197,7 @@ def reminders(rows: Sequence[PersonRow], found: Coverage) -> list[str]:
             continue
         so_far = f"{row.labels} so far, the last on {row.last:%-d %B %Y}" if row.last else "none so far"
         unfinished = f", {row.drafts} begun and not submitted" if row.drafts else ""
-        lines.append(f"{row.name}: {so_far}{unfinished}; {wanting} in the study still want a label")
+        lines.append(f"{row.name}: {so_far}{unfinished}; {wanted}")
     return lines
 
 

@@ -12,6 +12,7 @@ from annotation.stages import Stage, StageCount, Task
 from core.models import User
 
 OVERSEERS: frozenset[str] = frozenset({Role.LEAD, Role.ADMINISTRATOR})
+ADMINISTRATORS: frozenset[str] = frozenset({Role.ADMINISTRATOR})
 
 
 def _questions(study: Study, person: User, roles: frozenset[str]) -> StageCount:
@@ -46,7 +47,7 @@ def _human_address(study: Study, roles: frozenset[str]) -> str | None:
 
 def traces_waiting(study: Study, person: User, roles: frozenset[str]) -> Iterable[Task]:
     """Say what the person may read next."""
-    if Role.ANNOTATOR not in roles:
+    if Role.ANNOTATOR not in roles or queries.is_paused(study, person):
         return
     if not training.may_read(study, person):
         yield Task(
@@ -98,5 +99,18 @@ def register() -> None:
     stages.register(Stage("traces", "Traces", 20, _traces, "questions", OVERSEERS))
     stages.register(Stage("human", "Human arm", 30, _human, address=_human_address, nav_title="Reading"))
     stages.register(Stage("debate", "Debate arm", 40, _debate, shown_to=OVERSEERS))
+    stages.register(
+        Stage(
+            "rules",
+            "Rules",
+            35,
+            lambda study, person, roles: StageCount(None),
+            "queue_rules",
+            ADMINISTRATORS,
+            shown_to=frozenset(),
+            nav_title="Who reads what",
+            on_line=False,
+        )
+    )
     stages.register_tasks(traces_waiting)
     stages.register_tasks(keys_waiting)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from annotation import masking, queries
-from annotation.models import Draft, KeyReport, Label, ReferenceAnswer, Study, Trace
+from annotation.models import Coherence, Draft, ErrorType, KeyReport, Label, ReferenceAnswer, Study, Trace
+from annotation.pilot import NO_PILOT, PilotValues, values_of
 from core.mathtext import excerpt
 from core.models import User
 
@@ -32,6 +33,7 @@ class Entered:
     step: int | None = None
     comment: str = ""
     active_seconds: int = 0
+    pilot: PilotValues = NO_PILOT
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,20 @@ class AnnotatePage:
     draft: Draft | None
     entered: Entered
     progress: queries.Progress
+    last_guideline: int | None = None
     errors: list[str] = field(default_factory=list)
     conflict: str = ""
+
+    @property
+    def pilot_fields(self) -> list[tuple[str, str, list[tuple[str, str]], str]]:
+        """The further fields of a pilot study: (name, title, choices, what is entered)."""
+        if self.study.kind != Study.Kind.PILOT:
+            return []
+        entered = self.entered.pilot
+        return [
+            ("coherence", "Coherence", Coherence.choices, entered.coherence),
+            ("error_type", "Kind of error", ErrorType.choices, entered.error_type),
+        ]
 
     @property
     def revision(self) -> int:
@@ -62,6 +76,11 @@ class AnnotatePage:
     def draft_version(self) -> int:
         """The version of the draft that the page shows, 0 before the first."""
         return self.draft.version if self.draft else 0
+
+    @property
+    def guideline_is_new(self) -> bool:
+        """Whether the guideline has changed since the person last submitted in this study."""
+        return self.last_guideline is not None and self.last_guideline < self.guideline_version
 
     @property
     def is_long(self) -> bool:
@@ -119,8 +138,9 @@ def annotate_page(
         guideline_version=guideline.version if guideline else 1,
         label=label,
         draft=draft,
-        entered=entered or _entered(draft, label),
+        entered=entered or _entered(draft, label, pilot=study.kind == Study.Kind.PILOT),
         progress=queries.progress(study, person),
+        last_guideline=queries.last_guideline_of(study, person),
         errors=errors or [],
         conflict=conflict,
     )
@@ -141,7 +161,7 @@ def _without_marker(text: str, number: int) -> str:
     return re.sub(rf"^\s*\(0*{number}\)[ \t]*", "", text, count=1)
 
 
-def _entered(draft: Draft | None, label: Label | None) -> Entered:
+def _entered(draft: Draft | None, label: Label | None, *, pilot: bool) -> Entered:
     if draft is not None:
         content = draft.content
         return Entered(
@@ -150,6 +170,7 @@ def _entered(draft: Draft | None, label: Label | None) -> Entered:
             step=content.get("first_error_step"),
             comment=content.get("comment", ""),
             active_seconds=content.get("active_seconds", 0),
+            pilot=PilotValues(content.get("coherence", ""), content.get("error_type", "")),
         )
     if label is not None:
         step = label.first_error_step
@@ -158,6 +179,7 @@ def _entered(draft: Draft | None, label: Label | None) -> Entered:
             first_error="none" if step is None else "step",
             step=step,
             comment=label.comment,
+            pilot=values_of(label) if pilot else NO_PILOT,
         )
     return Entered()
 

@@ -22,18 +22,23 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import (
-    CheckItem,
+    Assignment,
     Draft,
     GuidelineVersion,
     KeyReport,
     Label,
     Membership,
+    Pause,
+    PersonProgress,
     Question,
     ReferenceAnswer,
     Reservation,
+    Role,
     Skip,
     Study,
+    StudyProgress,
     Trace,
+    TraceProgress,
 )
 from core.models import User
 
@@ -73,6 +78,21 @@ def guideline_of(study: Study) -> GuidelineVersion | None:
     return study.guideline_versions.order_by("version").last()
 
 
+def guidelines_of(study: Study) -> QuerySet[GuidelineVersion]:
+    """Return all versions of a study's guideline, in order."""
+    return study.guideline_versions.order_by("version")
+
+
+def last_guideline_of(study: Study, person: User) -> int | None:
+    """Return the version under which the person last submitted in a study, None before the first."""
+    return (
+        Label.objects.filter(labeller=labeller_name(person), arm=Label.Arm.HUMAN, trace__study=study)
+        .order_by("-created_at", "-pk")
+        .values_list("guideline__version", flat=True)
+        .first()
+    )
+
+
 def draft_of(trace: Trace, person: User, *, based_on: int) -> Draft | None:
     """Return the person's draft, if it began from the label that stands."""
     draft = Draft.objects.filter(trace=trace, person=person).first()
@@ -88,12 +108,11 @@ def key_report_of(trace: Trace, person: User, *, version: int) -> KeyReport | No
 
 def readable_traces(study: Study) -> QuerySet[Trace]:
     """Return the traces that people label and that count: with text, of included questions, no check items."""
-    return _with_text(study).filter(check_item__isnull=True)
-
-
-def _with_text(study: Study) -> QuerySet[Trace]:
     return Trace.objects.filter(
-        study=study, question__status=Question.Status.INCLUDED, n_steps__isnull=False
+        study=study,
+        question__status=Question.Status.INCLUDED,
+        n_steps__isnull=False,
+        check_item__isnull=True,
     ).exclude(cut=Trace.Cut.TEXT_FREE)
 
 
@@ -102,53 +121,40 @@ def _count(rows: QuerySet[Any]) -> Coalesce:
     return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
-def _with_tallies(study: Study, person: User, traces: QuerySet[Trace]) -> QuerySet[Any]:
-    """Annotate traces: `label_count` by anybody, `held` by others now, `mine`, `skipped`."""
-    first_labels = Label.objects.filter(trace=OuterRef("pk"), arm=Label.Arm.HUMAN, revision=1)
-    live = Reservation.objects.filter(trace=OuterRef("pk"), expires_at__gt=timezone.now())
-    return traces.annotate(
-        label_count=_count(first_labels),
-        held=_count(live.exclude(person=person)),
-        mine=Exists(first_labels.filter(labeller=labeller_name(person))),
-        skipped=Exists(Skip.objects.filter(trace=OuterRef("pk"), person=person)),
+def _live(**conditions: Any) -> QuerySet[Reservation]:
+    return Reservation.objects.filter(expires_at__gt=timezone.now(), **conditions)
+
+
+def open_to(study: Study, person: User) -> QuerySet[Any]:
+    """Return the progress rows of the traces that may be handed to the person now, without any order."""
+    name, trace = labeller_name(person), OuterRef("trace")
+    rows = TraceProgress.objects.filter(
+        ~Exists(Label.objects.filter(trace=trace, arm=Label.Arm.HUMAN, labeller=name, revision=1)),
+        ~Exists(Skip.objects.filter(trace=trace, person=person)),
+        study=study,
+        labels__lt=F("wanted"),
     )
+    rows = rows.annotate(held=_count(_live(trace=trace).exclude(person=person)))
+    rows = rows.filter(labels__lt=F("wanted") - F("held"))
+    if study.sharing == Study.Sharing.TOGETHER:
+        taken = Assignment.objects.filter(question=OuterRef("question"))
+        people = taken.order_by().values("question").annotate(number=Count("pk")).values("number")
+        rows = rows.filter(
+            Exists(taken.filter(person=person))
+            | Q(wanted__gt=Coalesce(Subquery(people, output_field=IntegerField()), Value(0)))
+        )
+    return rows
 
 
 def open_traces(study: Study, person: User) -> QuerySet[Trace]:
     """Return the traces that may be handed to the person now."""
-    return _with_tallies(study, person, readable_traces(study)).filter(
-        mine=False, skipped=False, label_count__lt=Value(study.overlap) - F("held")
-    )
-
-
-def offered_traces(study: Study, person: User) -> QuerySet[Trace]:
-    """Return those and the hidden check items that the person has not judged, whoever else has."""
-    hidden = Q(check_item__kind=CheckItem.Kind.HIDDEN)
-    traces = _with_text(study).filter(hidden | Q(check_item__isnull=True))
-    return _with_tallies(study, person, traces).filter(
-        hidden | Q(label_count__lt=Value(study.overlap) - F("held")), mine=False, skipped=False
-    )
-
-
-def open_tokens(study: Study, person: User, *, start: str, limit: int) -> list[str]:
-    """Return up to `limit` tokens of traces on offer, in the order of tokens from `start` and round.
-
-    Hidden check items stand among the others by their random tokens. They alone are no reason to go on: when
-    nothing else is open, none is offered.
-    """
-    traces = offered_traces(study, person).order_by("token").values_list("token", "check_item")
-    found = list(traces.filter(token__gte=start)[:limit])
-    if len(found) < limit:
-        found += traces.filter(token__lt=start)[: limit - len(found)]
-    if len(found) < limit and all(check is not None for _, check in found):
-        return []
-    return [token for token, _ in found]
+    return Trace.objects.filter(pk__in=open_to(study, person).values("trace"))
 
 
 def held_by(study: Study, person: User) -> Trace | None:
     """Return the trace that the person holds and has not labelled, the oldest hold first."""
     labelled = Label.objects.filter(
-        trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=labeller_name(person)
+        trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=labeller_name(person), revision=1
     )
     reservation = (
         Reservation.objects.filter(person=person, trace__study=study, expires_at__gt=timezone.now())
@@ -158,6 +164,11 @@ def held_by(study: Study, person: User) -> Trace | None:
         .first()
     )
     return reservation.trace if reservation else None
+
+
+def is_paused(study: Study, person: User) -> bool:
+    """Whether an administrator has paused the person."""
+    return Pause.objects.filter(study=study, person=person).exists()
 
 
 @dataclass(frozen=True)
@@ -184,39 +195,60 @@ class Progress:
 
 
 def progress(study: Study, person: User) -> Progress:
-    """Return the person's and the study's progress; one query."""
-    free = Q(mine=False, skipped=False, label_count__lt=Value(study.overlap))
-    first_end = (
-        Reservation.objects.filter(trace=OuterRef("pk"), expires_at__gt=timezone.now())
+    """Return the person's and the study's progress; one query, and one more where questions are kept together."""
+    name = labeller_name(person)
+    own = PersonProgress.objects.filter(study=OuterRef("study"), labeller=name)
+    labelled = Label.objects.filter(trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=name, revision=1)
+    skipped = Skip.objects.filter(
+        ~Exists(labelled),
+        person=person,
+        trace__progress__study=OuterRef("study"),
+        trace__progress__wanted__gt=0,
+    )
+    others = _live(trace=OuterRef("trace")).exclude(person=person)
+    held = (
+        _live(trace__progress__study=OuterRef("study"))
         .exclude(person=person)
-        .order_by("expires_at")
-        .values("expires_at")[:1]
-    )
-    full = Q(label_count__gte=Value(study.overlap) - F("held"))
-    row = (
-        _with_tallies(study, person, readable_traces(study))
-        .annotate(first_end=Subquery(first_end))
-        .aggregate(
-            total=Count("pk"),
-            complete=Count("pk", filter=Q(label_count__gte=study.overlap)),
-            labelled=Count("pk", filter=Q(label_count__gt=0)),
-            mine_=Count("pk", filter=Q(mine=True)),
-            skipped_=Count("pk", filter=Q(skipped=True, mine=False)),
-            left=Count("pk", filter=free & ~full),
-            held_elsewhere=Count("pk", filter=free & full),
-            free_at=Min("first_end", filter=free & full),
+        .annotate(others=_count(others))
+        .filter(
+            ~Exists(labelled),
+            ~Exists(Skip.objects.filter(trace=OuterRef("trace"), person=person)),
+            trace__progress__labels__lt=F("trace__progress__wanted"),
+            trace__progress__labels__gte=F("trace__progress__wanted") - F("others"),
         )
+        .order_by()
+        .values("trace__progress__study")
     )
+    row = (
+        StudyProgress.objects.filter(study=study)
+        .annotate(
+            mine=Coalesce(Subquery(own.values("mine")), Value(0)),
+            passed=Coalesce(Subquery(own.values("passed")), Value(0)),
+            skipped=_number(skipped.order_by().values("person").annotate(number=Count("pk"))),
+            held=_number(held.annotate(number=Count("trace", distinct=True))),
+            free_at=Subquery(held.annotate(first=Min("expires_at")).values("first")),
+        )
+        .first()
+    )
+    if row is None:
+        return Progress(0, 0, 0, 0, 0, 0, 0, None)
+    left = row.total - row.complete - row.passed - row.held
+    if study.sharing == Study.Sharing.TOGETHER:
+        left = open_to(study, person).count()
     return Progress(
-        total=row["total"],
-        complete=row["complete"],
-        labelled=row["labelled"],
-        mine=row["mine_"],
-        skipped=row["skipped_"],
-        left=row["left"],
-        held_elsewhere=row["held_elsewhere"],
-        free_at=row["free_at"],
+        total=row.total,
+        complete=row.complete,
+        labelled=row.labelled,
+        mine=row.mine,
+        skipped=row.skipped,
+        left=left,
+        held_elsewhere=row.held,
+        free_at=row.free_at,
     )
+
+
+def _number(rows: QuerySet[Any]) -> Coalesce:
+    return Coalesce(Subquery(rows.values("number"), output_field=IntegerField()), Value(0))
 
 
 def labels_of(study: Study, person: User) -> QuerySet[Label]:
@@ -314,3 +346,42 @@ def unanswered_key_reports(study: Study) -> int:
     return (
         KeyReport.objects.filter(~Exists(newer), question__study=study).values("question").distinct().count()
     )
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """One annotator as an administrator sees them: counts and holds, no judgement."""
+
+    person: User
+    mine: int
+    paused: Pause | None
+    holds: list[Reservation]
+
+
+def annotator_named(study: Study, username: str) -> User | None:
+    """Return an annotator of the study by user name."""
+    return User.objects.filter(
+        memberships__study=study, memberships__role=Role.ANNOTATOR, username=username
+    ).first()
+
+
+def annotators(study: Study) -> list[Annotator]:
+    """Return the study's annotators with what they hold now; four queries."""
+    people = User.objects.filter(memberships__study=study, memberships__role=Role.ANNOTATOR)
+    mine = dict(PersonProgress.objects.filter(study=study).values_list("labeller", "mine"))
+    pauses = {pause.person_id: pause for pause in Pause.objects.filter(study=study)}
+    holds: dict[int, list[Reservation]] = {}
+    live = _live(trace__study=study).select_related("trace__question").order_by("expires_at", "pk")
+    for hold in live.defer("trace__steps", "trace__preamble"):
+        holds.setdefault(hold.person_id, []).append(hold)
+    return [
+        Annotator(person, mine.get(labeller_name(person), 0), pauses.get(person.pk), holds.get(person.pk, []))
+        for person in people.order_by("username")
+    ]
+
+
+def prioritised(study: Study) -> list[dict[str, Any]]:
+    """Return the open questions that are handed out first: name, priority and traces still open, the first 100."""
+    rows = TraceProgress.objects.filter(study=study, labels__lt=F("wanted"), priority__gt=0)
+    named = rows.values("question__external_id", "priority").annotate(open=Count("pk"))
+    return [dict(row) for row in named.order_by("-priority", "question__external_id")[:100]]

@@ -55,7 +55,8 @@ TasksFunction = Callable[[Study, User, frozenset[str]], Iterable[Task]]
 class Stage:
     """One stage: `linked_for` are the roles that may open it, `shown_to` those that see its count.
 
-    A stage with a `nav_title` also stands in the navigation of the study's pages.
+    A stage with a `nav_title` also stands in the navigation of the study's pages; one that is not `on_line`
+    stands only there.
     """
 
     key: str
@@ -67,6 +68,7 @@ class Stage:
     shown_to: frozenset[str] = EVERY_ROLE
     nav_title: str = ""
     address: Callable[[Study, frozenset[str]], str | None] | None = None
+    on_line: bool = True
 
     def url(self, study: Study, roles: frozenset[str]) -> str | None:
         """Return the stage's address for a person with these roles, None where there is nothing to open."""
@@ -118,6 +120,7 @@ def line(study: Study, person: User, roles: frozenset[str]) -> list[StageLine]:
             stage.url(study, roles),
         )
         for stage in stages()
+        if stage.on_line
     ]
 
 

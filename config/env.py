@@ -51,3 +51,15 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
 def words(name: str, default: str = "") -> list[str]:
     """Return NAME as a list cut at commas, without empty parts."""
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """Return NAME as a folder that exists, made if need be, in which files can be made."""
+    path = Path(text(name, str(default))).resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}: {path} is no folder and cannot be made one: {error}") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(f"{name}: no file can be made in {path}")
+    return path

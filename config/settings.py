@@ -14,8 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-HOME = Path(env.text("FALSESTEP_HOME", str(BASE_DIR / "var"))).resolve()
-HOME.mkdir(parents=True, exist_ok=True)
+HOME = env.folder("FALSESTEP_HOME", BASE_DIR / "var")
 
 DEBUG = env.flag("FALSESTEP_DEBUG")
 DATABASE_URL = env.text("DATABASE_URL")
@@ -105,7 +104,12 @@ TEMPLATES = [
 
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
-        return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        try:
+            return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        except ValueError as error:  # without the value: it may hold a password
+            raise ImproperlyConfigured(
+                "DATABASE_URL cannot be read; it looks like postgres://user:password@host:5432/name"
+            ) from error
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": HOME / "falsestep.sqlite3",

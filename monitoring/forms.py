@@ -99,11 +99,14 @@ class BatchForm(forms.Form):
         max_value=MOST_INVALID_RETRIES,
         initial=0,
     )
+    allow_debaters = forms.BooleanField(
+        label="Also models that took part in this study's debate; their runs are marked", required=False
+    )
     max_cost = _budget()
 
     def options(self) -> BatchOptions:
         """Return the options of a valid form; what was left empty is as usual."""
-        names = ("step_prefixes", "rctrl_traces", "invalid_retries")
+        names = ("step_prefixes", "rctrl_traces", "invalid_retries", "allow_debaters")
         return BatchOptions(
             **{name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from django.urls import reverse
+
 from monitoring import words
 from monitoring.engine.planning import Plan, PlannedRun
 from monitoring.models import Condition, Run, Verdict
@@ -40,6 +42,7 @@ class Segment:
 class ProgressCell:
     """A run as it stands, in words and as a bar."""
 
+    url: str
     done: int
     total: int
     in_flight: int
@@ -106,7 +109,9 @@ def progress_matrix(progress: Progress) -> Matrix[ProgressCell]:
 def _cell(cell: Cell) -> ProgressCell:
     outcomes = cell.ordered_outcomes()
     told = [f"{number} {name.replace('_', ' ')}" for name, number in outcomes]
+    run, batch = cell.run, cell.run.batch
     return ProgressCell(
+        url=reverse("run", args=[batch.study.slug, batch.number, run.monitor.slug, run.condition]),
         done=cell.done,
         total=cell.total,
         in_flight=cell.in_flight,
@@ -127,6 +132,8 @@ def _settings(run: Run) -> list[str]:
         told.append("up to the first flag")
     if run.settings.get("rctrl_traces") == "all":
         told.append("on all traces")
+    if run.settings.get("judged_in_debate"):
+        told.append("took part in the debate")
     if retries := run.settings.get("invalid_retries"):
         told.append(f"{retries} more tries after a reply without a verdict")
     if batch := run.settings.get("prior_batch"):

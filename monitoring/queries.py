@@ -128,6 +128,8 @@ def cells_of(batch: Batch) -> list[Cell]:
     """Return the runs of a batch with their calls, outcomes and cost."""
     runs = Run.objects.filter(batch=batch).select_related("monitor").order_by("pk")
     cells = {run.pk: Cell(run) for run in runs}
+    for cell in cells.values():
+        cell.run.batch = batch
     calls = Call.objects.filter(run__batch=batch).values_list("run_id", "status").annotate(n=Count("pk"))
     for run_id, status, number in calls:
         cells[run_id].states[status] = number

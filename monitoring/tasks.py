@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import mmap
+from decimal import Decimal
 from typing import Any
 
 from celery import shared_task, signals
 from django.db import connection
 
+from annotation.access import study_named
+from monitoring.debate.arm import Debaters, run_debate, traces_to_debate
 from monitoring.engine import heartbeat, identity, sweeper, waking, worker
+from monitoring.engine.planning import monitors_named
+from monitoring.generation import generate_traces
 
 # One byte shared by a worker and the pool processes forked from it: set once the worker is told to stop.
 _stopping = mmap.mmap(-1, 1)
@@ -34,6 +39,33 @@ def drive_batch(batch_id: int) -> None:
 def sweep() -> None:
     """Return what dead workers held, end what is complete, wake workers where work waits."""
     sweeper.sweep()
+
+
+# Acknowledged when it starts: whoever is killed in it runs the command again, which goes on where it stopped.
+@shared_task(name="monitoring.tasks.debate", acks_late=False)
+def debate(slug: str, names: dict[str, str], keys: list[str] | None, max_cost: str | None) -> None:
+    """Run the debate arm."""
+    study = study_named(slug)
+    speakers = {role: monitors_named(study, [name])[0] for role, name in names.items()}
+    run_debate(
+        study=study,
+        debaters=Debaters(**speakers),
+        traces=traces_to_debate(study, keys),
+        max_cost=None if max_cost is None else Decimal(max_cost),
+        actor=None,
+    )
+
+
+@shared_task(name="monitoring.tasks.generate", acks_late=False)
+def generate(slug: str, names: list[str], max_cost: str | None) -> None:
+    """Generate traces."""
+    study = study_named(slug)
+    generate_traces(
+        study=study,
+        monitors=monitors_named(study, names),
+        max_cost=None if max_cost is None else Decimal(max_cost),
+        actor=None,
+    )
 
 
 @signals.worker_ready.connect

@@ -3,7 +3,9 @@
 from django.urls import include, path
 
 from monitoring.graders import views as graders
-from monitoring.views import batches, monitors
+from monitoring.views import batches, monitors, runs
+
+RUN = "studies/<slug:slug>/batches/<int:number>/runs/<str:monitor>/<str:condition>"
 
 urlpatterns = [
     path("", include("monitoring.report.urls")),
@@ -19,4 +21,7 @@ urlpatterns = [
     path("studies/<slug:slug>/batches/<int:number>/resume/", batches.resume, name="batch_resume"),
     path("studies/<slug:slug>/batches/<int:number>/cancel/", batches.cancel, name="batch_cancel"),
     path("studies/<slug:slug>/batches/<int:number>/retry/", batches.retry, name="batch_retry"),
+    path(f"{RUN}/", runs.run, name="run"),
+    path(f"{RUN}/traces/<str:token>/", runs.run_trace, name="run_trace"),
+    path(f"{RUN}/download/", runs.run_download, name="run_download"),
 ]

@@ -14,6 +14,8 @@ const IDLE_AFTER = 60_000;
 /* ---- the form's state ---------------------------------------------------------------------------- */
 
 const control = (name) => form.elements[name];
+// The further fields of a pilot study, where there are any.
+const further = [...form.querySelectorAll("[data-further]")];
 
 function read() {
   return {
@@ -21,6 +23,7 @@ function read() {
     first_error: control("first_error").value,
     step: control("step").value,
     comment: control("comment").value,
+    ...Object.fromEntries(further.map((field) => [field.name, field.value])),
   };
 }
 
@@ -30,6 +33,7 @@ function write(state) {
   }
   control("step").value = state.step ?? "";
   control("comment").value = state.comment ?? "";
+  for (const field of further) field.value = state[field.name] ?? "";
   show();
 }
 

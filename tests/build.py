@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from annotation.models import Label, Membership, Question, ReferenceAnswer, Role, Study, Trace
+from annotation.services import tally
 from core.models import User
 
 _count = itertools.count(1)
@@ -53,7 +54,7 @@ def make_trace(
     """Make a trace of n_steps numbered steps, or of the given ones."""
     number = next(_count)
     texts = steps or [f"({k}) Step {k} of ${k} = {k}$.\n" for k in range(1, n_steps + 1)]
-    return Trace.objects.create(
+    trace = Trace.objects.create(
         **{
             "study": question.study,
             "question": question,
@@ -66,6 +67,8 @@ def make_trace(
             **fields,
         }
     )
+    tally.trace_added(trace)
+    return trace
 
 
 def make_label(
@@ -77,7 +80,7 @@ def make_label(
     first_error_step: int | None = None,
     **fields: Any,
 ) -> Label:
-    return Label.objects.create(
+    label = Label.objects.create(
         **{
             "trace": trace,
             "arm": arm,
@@ -88,3 +91,6 @@ def make_label(
             **fields,
         }
     )
+    if label.arm == Label.Arm.HUMAN and label.revision == 1:
+        tally.label_added(trace=trace, labeller=label.labeller)
+    return label

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +162,81 @@ def test_killing_the_worker_twice_changes_no_verdict(
         assert disturbed["breaks"] == []
     finally:
         site.close()
+
+
+def belonging_to(home: str) -> list[str]:
+    """Return the commands of the processes that live on a home."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if f"FALSESTEP_HOME={home}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def until(met: Callable[[], bool], *, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if met():
+            return True
+        time.sleep(0.2)
+    return met()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_nothing_goes_on_behind_a_demo_that_was_ended(
+    quiet: tuple[Site, str], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    site, port = quiet[0], free_port()
+    monkeypatch.setitem(site.env, "SERVE", "1")
+    process = site.start("demo", "--resamples", "20", "--port", str(port))
+    try:
+        assert until(lambda: answers(port), seconds=60)
+        assert len(belonging_to(site.env["FALSESTEP_HOME"])) >= 3, "the demo, its worker, the site"
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert until(lambda: belonging_to(site.env["FALSESTEP_HOME"]) == [], seconds=40)
+        assert not answers(port)
+    finally:
+        process.kill()
+
+
+def test_a_taken_port_is_told_before_any_work(
+    quiet: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(quiet[0].env, "SERVE", "1")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        process = quiet[0].start("demo", "--port", str(port))
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"error: the site cannot be served on port {port}" in output
+    assert "Sample study" not in output
+    assert "Traceback" not in output
+
+
+def test_a_second_demo_at_the_same_time_waits_for_the_first(quiet: tuple[Site, str]) -> None:
+    site = quiet[0]
+    with (Path(site.env["FALSESTEP_HOME"]) / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = site.start("demo", "--resamples", "20")
+        assert process.stdout
+        assert "Another demo is at work here" in process.stdout.readline()
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output

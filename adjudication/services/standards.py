@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from adjudication.services.hashing import StandardRow, standard_sha256, text_sha
 from annotation.models import GuidelineVersion, Study
 from core import audit
 from core.errors import UserError
-from core.models import User
+from core.models import AuditEntry, User
 
 BATCH = 1000
 
@@ -155,6 +155,26 @@ def content_sha256(standard: ReferenceStandard) -> str:
     guideline = standard.guideline
     rows = (draft.row for draft in drafts_of(standard))
     return standard_sha256(rows, guideline.version if guideline else None)
+
+
+def changed_behind_the_guards(study_slug: str | None) -> Iterator[audit.Break]:
+    """Yield each standard (of one study, or of all) whose rows no longer have the hash on its card.
+
+    A break stands at the audit entry that recorded the standard, 0 where there is none.
+    """
+    standards = ReferenceStandard.objects.select_related("study", "guideline").order_by("study", "version")
+    if study_slug is not None:
+        standards = standards.filter(study__slug=study_slug)
+    for standard in standards:
+        if content_sha256(standard) == standard.sha256:
+            continue
+        scope = standard.study.slug
+        entry = AuditEntry.objects.filter(
+            chain__scope=scope, action__startswith="standard", subject=f"standard {standard.version}"
+        ).first()
+        yield audit.Break(
+            scope, entry.sequence if entry else 0, f"standard {standard.version} no longer has its sha256"
+        )
 
 
 def standard_numbered(study: Study, version: int) -> ReferenceStandard:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from annotation.models import Question, Role, Study
+from annotation.models import Coherence, ErrorType, Question, Role, Study
 from annotation.services.keys import REASON_LENGTH
 from annotation.services.labels import COMMENT_LENGTH, LONGEST_SITTING
 from core.api.fields import Input, StrictBoolean, StrictInteger, StrictText
@@ -90,6 +90,8 @@ class DraftSerializer(serializers.Serializer):
     first_error = serializers.ChoiceField(choices=FIRST_ERROR, allow_blank=True)
     first_error_step = serializers.IntegerField(allow_null=True)
     comment = serializers.CharField()
+    coherence = serializers.CharField()
+    error_type = serializers.CharField()
     active_seconds = serializers.IntegerField()
     based_on = serializers.IntegerField(help_text="the revision of the label it began from, 0: none")
 
@@ -171,7 +173,11 @@ class QuestionSerializer(serializers.Serializer):
     reference_answer = serializers.CharField(source="answer", allow_null=True)
     reference_version = serializers.IntegerField(source="answer_version", allow_null=True)
     traces = serializers.IntegerField(source="trace_count")
-    key_reports = serializers.IntegerField(source="report_count")
+    key_reports = serializers.IntegerField(
+        source="report_count",
+        allow_null=True,
+        help_text="null to a lead until the question's traces are settled",
+    )
 
 
 class ReportedKeySerializer(KeyReportSerializer):
@@ -198,6 +204,15 @@ class LabelInput(Input):
         default=0, help_text="the revision you had before you; 409 if another one stands"
     )
     active_seconds = StrictInteger(allow_null=True, default=None, max_value=LONGEST_SITTING)
+    coherence = serializers.ChoiceField(
+        choices=Coherence.choices, allow_blank=True, default="", help_text="in a pilot study only"
+    )
+    error_type = serializers.ChoiceField(
+        choices=ErrorType.choices,
+        allow_blank=True,
+        default="",
+        help_text="in a pilot study, with a false step",
+    )
 
 
 class DraftInput(Input):
@@ -207,6 +222,8 @@ class DraftInput(Input):
     first_error = serializers.ChoiceField(choices=FIRST_ERROR, allow_blank=True, default="")
     first_error_step = StrictInteger(min_value=1, allow_null=True, default=None)
     comment = StrictText(allow_blank=True, default="", max_length=COMMENT_LENGTH, trim_whitespace=False)
+    coherence = serializers.ChoiceField(choices=Coherence.choices, allow_blank=True, default="")
+    error_type = serializers.ChoiceField(choices=ErrorType.choices, allow_blank=True, default="")
     active_seconds = StrictInteger(default=0, max_value=LONGEST_SITTING)
     based_on = StrictInteger(default=0, help_text="the revision of the label that it began from")
     expected_version = StrictInteger(default=0, help_text="the version saved or loaded before, 0: none")

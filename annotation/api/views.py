@@ -9,10 +9,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import pages, queries, stages
+from annotation import arm, blindness, pages, queries, stages
 from annotation.access import roles_in, study_for, trace_for
 from annotation.api import serializers as shapes
 from annotation.models import Draft, Role, Study, Trace
+from annotation.pilot import PilotValues
 from annotation.services.drafts import DraftContent, save_draft
 from annotation.services.guideline import first_guideline
 from annotation.services.keys import report_key
@@ -76,7 +77,19 @@ class QuestionsView(ApiView):
     def get(self, request: Request, slug: str) -> Response:
         """List the questions with their keys, numbers of solutions and of key reports."""
         study = study_for(self.person, slug, *OVERSEERS)
-        return self.listed(queries.questions_of(study), shapes.QuestionSerializer)
+
+        def shown(page: list[Any]) -> list[Any]:
+            hidden = set(
+                blindness.hidden_questions(study, self.person)
+                .filter(pk__in=[question.pk for question in page])
+                .values_list("pk", flat=True)
+            )
+            for question in page:
+                if question.pk in hidden:
+                    question.report_count = None
+            return page
+
+        return self.listed(queries.questions_of(study), shapes.QuestionSerializer, shown=shown)
 
 
 class ReportedKeysView(ApiView):
@@ -84,10 +97,12 @@ class ReportedKeysView(ApiView):
 
     @extend_schema(operation_id="key_reports", responses=shapes.ReportedKeySerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """List the reports that a reference answer looks wrong, the newest first."""
+        """List the reports that a reference answer looks wrong, the newest first.
+
+        A report tells how a person judged: a lead gets it once every trace of the question is settled.
+        """
         study = study_for(self.person, slug, *OVERSEERS)
-        rows = queries.key_reports(study).order_by("-created_at", "-pk")
-        return self.listed(rows, shapes.ReportedKeySerializer)
+        return self.listed(arm.key_reports(study, self.person), shapes.ReportedKeySerializer)
 
 
 class NextView(ApiView):
@@ -158,7 +173,9 @@ class LabelView(ApiView):
     def put(self, request: Request, slug: str, token: str) -> Response:
         """Submit both judgements. The same again is no change; others on another revision are refused (409)."""
         trace = trace_for(self.person, slug, token, Role.ANNOTATOR)
-        label = submit_label(trace=trace, person=self.person, **self.body(shapes.LabelInput))
+        entered = self.body(shapes.LabelInput)
+        pilot = PilotValues(entered.pop("coherence"), entered.pop("error_type"))
+        label = submit_label(trace=trace, person=self.person, pilot=pilot, **entered)
         return Response(shapes.LabelSerializer(label).data)
 
 

@@ -36,6 +36,8 @@ LABEL_COLUMNS: tuple[Column, ...] = (
     Column("first_error_step_min", Kind.WHOLE),
     Column("first_error_step_max", Kind.WHOLE),
     Column("comment", Kind.TEXT),
+    Column("coherence", Kind.TEXT),
+    Column("error_type", Kind.TEXT),
     Column("key_wrong", Kind.TEXT),
     Column("key_wrong_version", Kind.WHOLE),
     Column("guideline_version", Kind.WHOLE),

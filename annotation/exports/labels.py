@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import NullIf
 
 from annotation.models import KeyReport, Label, Study
 
@@ -42,6 +43,9 @@ def label_rows(study: Study, *, arm: str | None = None, checks: bool = False) ->
             key_wrong=Subquery(report.values("reason")[:1]),
             key_wrong_version=Subquery(report.values("reference_version")[:1]),
             newer=F("superseded_by"),
+            # Nothing said is null in files, whether the richer form was there or not.
+            said_coherence=NullIf("pilot__coherence", Value("")),
+            said_error_type=NullIf("pilot__error_type", Value("")),
         )
         .order_by("trace__question__external_id", "trace__response_label", "arm", "labeller", "revision")
         .values_list(
@@ -57,6 +61,8 @@ def label_rows(study: Study, *, arm: str | None = None, checks: bool = False) ->
             "first_error_step_min",
             "first_error_step_max",
             "comment",
+            "said_coherence",
+            "said_error_type",
             "key_wrong",
             "key_wrong_version",
             "guideline",
@@ -66,5 +72,5 @@ def label_rows(study: Study, *, arm: str | None = None, checks: bool = False) ->
         )
     )
     for row in found.iterator(chunk_size=CHUNK):
-        version, digest = guidelines.get(row[14], (None, None))
-        yield (*row[:6], row[6] is None, *row[7:14], version, digest, *row[15:])
+        version, digest = guidelines.get(row[16], (None, None))
+        yield (*row[:6], row[6] is None, *row[7:16], version, digest, *row[17:])

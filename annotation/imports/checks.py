@@ -17,6 +17,7 @@ from annotation.imports.reading import Row, Source, read_each
 from annotation.imports.records import MAX_QUESTION_ID, MAX_RESPONSE_LABEL
 from annotation.imports.tables import rows_of
 from annotation.models import CheckItem, GateAnswer, Label, Study, Trace
+from annotation.services import tally
 from core import audit
 from core.errors import BadRow
 from core.models import User
@@ -120,6 +121,8 @@ def import_checks(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new:
+            tally.refresh(study)
         if report.new or report.replaced:
             audit.record(
                 scope=study.slug,

@@ -12,6 +12,7 @@ from annotation.imports.fields import Fields, RefusedRow
 from annotation.imports.reading import Row
 from annotation.imports.records import MAX_LABELLER, MAX_QUESTION_ID, MAX_RESPONSE_LABEL, LabelRecord
 from annotation.models import Label
+from annotation.pilot import NO_PILOT, PilotValues
 
 DEBATE = "debate"
 ALL = "all"
@@ -33,6 +34,8 @@ EXPORTED_FIELDS = frozenset(
     {
         "trace_sha256",
         "arm",
+        "coherence",
+        "error_type",
         "revision",
         "current",
         "key_wrong_version",
@@ -69,6 +72,7 @@ class LabelRow:
     key_wrong: str = ""
     key_wrong_version: int | None = None
     arm: str = ""
+    pilot: PilotValues = NO_PILOT
     revision: int | None = None
     origin: Origin = Origin()
 
@@ -109,6 +113,9 @@ def read(row: Row, *, arm: str) -> LabelRow:
         raise RefusedRow(f"the range {least} to {most} does not hold the first error step, which is {step}")
     if "first_error_step" not in fields.values:
         raise RefusedRow('"first_error_step" is missing; no error is null')
+    pilot = PilotValues(fields.text("coherence", default=""), fields.text("error_type", default=""))
+    if refusal := pilot.refusal(step):
+        raise RefusedRow(refusal)
     labeller = fields.identifier(
         "labeller", max_length=MAX_LABELLER, default=DEBATE if arm == Label.Arm.DEBATE else None
     )
@@ -127,6 +134,7 @@ def read(row: Row, *, arm: str) -> LabelRow:
         key_wrong=fields.text("key_wrong", default="").strip(),
         key_wrong_version=fields.whole_or_none("key_wrong_version", least=1),
         arm=arm,
+        pilot=pilot,
         revision=fields.whole_or_none("revision", least=1),
         origin=Origin(
             created_at=fields.instant("created_at"),

@@ -30,7 +30,18 @@ from annotation.imports.label_rows import (
 from annotation.imports.reading import Source, read_each
 from annotation.imports.records import MAX_LABELLER, LabelRecord
 from annotation.imports.tables import rows_of
-from annotation.models import GuidelineVersion, KeyReport, Label, Membership, ReferenceAnswer, Study, Trace
+from annotation.models import (
+    GuidelineVersion,
+    KeyReport,
+    Label,
+    Membership,
+    PilotJudgement,
+    ReferenceAnswer,
+    Study,
+    Trace,
+)
+from annotation.pilot import NO_PILOT, PilotValues
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline, first_guideline
 from core import audit, bulk
 from core.errors import BadRow, UserError
@@ -151,6 +162,8 @@ def import_labels(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
+        if report.new:
+            tally.refresh(study)
         if report.new or report.revised:
             hooks.labels_changed(study=study, actor=actor)
         if report.new or report.revised or report.key_reports:
@@ -188,6 +201,10 @@ Chain = list[Label]
 """The revisions of one labeller's label on a trace, in order."""
 
 
+def _as_reason(reasons: list[str]) -> str:
+    return "\n".join(dict.fromkeys(reasons))
+
+
 class _Writer:
     """Takes label rows in chunks and writes what is new."""
 
@@ -197,11 +214,13 @@ class _Writer:
         self.study, self.revise, self.actor = study, revise, actor
         self.report, self.source = report, source
         self.source_name = Path(source.name).name[:180]
-        self.seen: dict[tuple[str, str, str, str, int | None], tuple[int, LabelRecord]] = {}
+        self.seen: dict[tuple[str, str, str, str, int | None], tuple[int, LabelRecord, PilotValues]] = {}
         self.begun: set[tuple[int, str, str]] = set()
         self.keys: dict[tuple[int, int, int | None], list[str]] = {}
         members = Membership.objects.filter(study=study).select_related("person")
         self.people = {m.person.username: m.person for m in members}
+        self.pilots: list[PilotJudgement] = []
+        self.said: dict[tuple[int, str, str, int], PilotValues] = {}
         self.guidelines: dict[str, GuidelineVersion] | None = None
 
     def take(self, rows: list[LabelRow]) -> None:
@@ -219,6 +238,8 @@ class _Writer:
                     new.setdefault(label.revision, []).append(label)
         for _, labels in sorted(new.items()):
             bulk.insert(labels)
+        bulk.insert(self.pilots)
+        self.pilots = []
 
     def report_keys(self) -> None:
         """Turn what people said about keys into key reports, one per person and version of the key."""
@@ -229,13 +250,16 @@ class _Writer:
             .annotate(latest=Max("version"))
             .values_list("question_id", "latest")
         )
-        held = set(
-            KeyReport.objects.filter(question__in=questions).values_list(
-                "question_id", "reporter_id", "reference_version"
-            )
-        )
+        held: set[tuple[int, int, int]] = set()
+        said: set[tuple[int, int, str]] = set()
+        for report in KeyReport.objects.filter(question__in=questions):
+            held.add((report.question_id, report.reporter_id, report.reference_version))
+            said.add((report.question_id, report.reporter_id, report.reason))
         reports: dict[tuple[int, int, int], list[str]] = {}
         for (question, person, version), reasons in self.keys.items():
+            # The same file read once more, after the key was corrected, does not doubt the correction.
+            if version is None and (question, person, _as_reason(reasons)) in said:
+                continue
             key = (question, person, min(version or latest.get(question, 1), latest.get(question, 1)))
             if key not in held:
                 reports.setdefault(key, []).extend(reasons)
@@ -245,7 +269,7 @@ class _Writer:
                     question_id=question,
                     reporter_id=person,
                     reference_version=version,
-                    reason="\n".join(dict.fromkeys(reasons)),
+                    reason=_as_reason(reasons),
                 )
                 for (question, person, version), reasons in reports.items()
             ]
@@ -262,9 +286,17 @@ class _Writer:
 
     def _chains(self, traces: Iterable[int]) -> dict[tuple[int, str, str], Chain]:
         chains: dict[tuple[int, str, str], Chain] = {}
-        labels = Label.objects.filter(trace__in=list(traces)).order_by("revision")
+        traces = list(traces)
+        labels = Label.objects.filter(trace__in=traces).order_by("revision")
         if self.report.arm != ALL:
             labels = labels.filter(arm=self.report.arm)
+        pilots = PilotJudgement.objects.filter(label__trace__in=traces).select_related("label")
+        if self.study.kind == Study.Kind.PILOT:
+            for pilot in pilots:
+                label = pilot.label
+                self.said[label.trace_id, label.arm, label.labeller, label.revision] = PilotValues(
+                    pilot.coherence, pilot.error_type
+                )
         for label in labels:
             chains.setdefault((label.trace_id, label.arm, label.labeller), []).append(label)
         return chains
@@ -275,6 +307,8 @@ class _Writer:
         """Return the label to write, None if it is here already; RefusedRow if it cannot be."""
         if trace is None:
             raise RefusedRow(f'no trace "{row.name}" in study "{self.study.slug}"')
+        if row.pilot and self.study.kind != Study.Kind.PILOT:
+            raise RefusedRow("coherence and the kind of error belong to a pilot study")
         if row.origin.trace_sha256 not in ("", trace.sha256):
             raise ConflictingRow(f'trace "{row.name}" has another text here than where the label was made')
         check_step('"first_error_step"', row.label.first_error_step, trace.n_steps)
@@ -315,6 +349,11 @@ class _Writer:
         )
         if row.origin.created_at is not None:
             label.created_at = row.origin.created_at
+        if row.pilot:
+            self.said[trace.pk, row.arm, given.labeller, label.revision] = row.pilot
+            self.pilots.append(
+                PilotJudgement(label=label, coherence=row.pilot.coherence, error_type=row.pilot.error_type)
+            )
         chain.append(label)
         return label
 
@@ -333,7 +372,7 @@ class _Writer:
     def _is_here(self, row: LabelRow, chain: Chain, comment: str) -> bool:
         """Whether the label stands in the chain; RefusedRow where the row's revision cannot follow it."""
         if row.revision is None:
-            return bool(chain) and _same(chain[-1], row.label, comment)
+            return bool(chain) and self._same(chain[-1], row, comment)
         if row.revision > len(chain) + 1:
             raise RefusedRow(
                 f'revision {row.revision} of "{row.label.labeller}" on "{row.name}" comes without revision '
@@ -341,12 +380,21 @@ class _Writer:
             )
         if row.revision == len(chain) + 1:
             return False
-        if not _same(chain[row.revision - 1], row.label, comment):
+        if not self._same(chain[row.revision - 1], row, comment):
             raise ConflictingRow(
                 f'revision {row.revision} of "{row.label.labeller}" on "{row.name}" is here already and says '
                 "otherwise"
             )
         return True
+
+    def _same(self, held: Label, row: LabelRow, comment: str) -> bool:
+        """Whether a label says what the row does; a file without the pilot's fields says nothing of them."""
+        if not _same(held, row.label, comment):
+            return False
+        if row.revision is None and not row.pilot:
+            return True
+        key = (held.trace_id, held.arm, held.labeller, held.revision)
+        return self.said.get(key, NO_PILOT) == row.pilot
 
     def _may_revise(self, row: LabelRow, trace: Trace) -> None:
         """Refuse to supersede a label that was here before, unless that is asked for and still allowed."""
@@ -379,10 +427,10 @@ class _Writer:
     def _meet_earlier_line(self, row: LabelRow) -> bool:
         """Whether an earlier line of this file said the same; RefusedRow if it said otherwise."""
         key = (*row.key, row.arm, row.label.labeller, row.revision)
-        line, label = self.seen.setdefault(key, (row.line, row.label))
+        line, label, pilot = self.seen.setdefault(key, (row.line, row.label, row.pilot))
         if line == row.line:
             return False
-        if label != row.label:
+        if (label, pilot) != (row.label, row.pilot):
             raise ConflictingRow(f'"{row.label.labeller}" labels "{row.name}" otherwise on line {line}')
         return True
 

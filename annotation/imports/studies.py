@@ -11,13 +11,16 @@ from core.errors import UserError
 from core.models import User
 
 
-def study_for_import(*, slug: str, actor: User | None) -> tuple[Study, bool]:
+def study_for_import(*, slug: str, actor: User | None, pilot: bool = False) -> tuple[Study, bool]:
     """Return the study and whether it was made just now; call it inside the import's transaction.
 
-    Raises UserError for a name that cannot be one.
+    With `pilot` it is a pilot study. Raises UserError for a name that cannot be one, and for a main study where
+    a pilot is asked for.
     """
     study = Study.objects.filter(slug=slug).first()
     if study is not None:
+        if pilot and study.kind != Study.Kind.PILOT:
+            raise UserError(f'the study "{slug}" is here already, and is no pilot')
         return study, False
     try:
         validate_slug(slug)
@@ -27,6 +30,6 @@ def study_for_import(*, slug: str, actor: User | None) -> tuple[Study, bool]:
         ) from error
     if len(slug) > 60:
         raise UserError(f'"{slug}" is too long a name for a study: at most 60 characters')
-    study = Study.objects.create(slug=slug, name=slug)
+    study = Study.objects.create(slug=slug, name=slug, kind=Study.Kind.PILOT if pilot else Study.Kind.MAIN)
     audit.record(scope=slug, actor=actor, action="study made", subject=slug, payload={"by": "import"})
     return study, True

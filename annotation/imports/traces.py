@@ -17,6 +17,7 @@ from annotation.imports.reading import Source, read_each
 from annotation.imports.records import LabelRecord, QuestionRecord, TraceRecord, letter
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from annotation.services import tally
 from annotation.steps import fingerprint
 from core import audit, bulk
 from core.errors import BadRow, UserError
@@ -105,18 +106,19 @@ def import_traces(
     study_slug: str,
     format: str = formats.AUTO,
     review: str | None = None,
+    pilot: bool = False,
     dry_run: bool = False,
     actor: User | None = None,
 ) -> TracesReport:
     """Import a file of questions with traces, all of it or nothing.
 
     `review` is a file of HLE questions to leave out or to exclude, with reasons. A study that does not exist
-    is made. Raises UserError for a file that cannot be read and ImportRefused for
+    is made, as a pilot with `pilot`. Raises UserError for a file that cannot be read and ImportRefused for
     bad rows; a dry run writes nothing and lists bad rows in the report instead.
     """
     with Source(path) as source, transaction.atomic():
         report = TracesReport(source.name, study_slug, formats.resolve(source, format), dry_run)
-        study, report.study_made = study_for_import(slug=study_slug, actor=actor)
+        study, report.study_made = study_for_import(slug=study_slug, actor=actor, pilot=pilot)
         chunk: list[QuestionRecord] = []
         for record in _records(source, report, review):
             report.rows += 1
@@ -137,6 +139,7 @@ def import_traces(
         if report.new["labels"]:
             hooks.labels_changed(study=study, actor=actor)
         if report.new.total():
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,

@@ -100,6 +100,9 @@ class Label(models.Model):
                 condition=Q(person__isnull=True) | Q(arm="human"), name="a person labels in the human arm"
             ),
         ]
+        indexes = [
+            models.Index(fields=["labeller", "-created_at", "-id"], name="labels_of_a_person_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.trace_id} {self.arm}:{self.labeller} r{self.revision}"

@@ -32,6 +32,15 @@ class Study(models.Model):
         PILOT = "pilot"
         MAIN = "main"
 
+    class Coverage(models.TextChoices):
+        COMPLETE = "complete", "every trace"
+        STRATIFIED = "stratified", "a share of the questions of each subject"
+
+    class Sharing(models.TextChoices):
+        FREE = "free", "as they come"
+        TOGETHER = "together", "all traces of a question to the same people"
+        SPREAD = "spread", "traces of a question to different people as far as possible"
+
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.MAIN)
@@ -40,6 +49,12 @@ class Study(models.Model):
     overlap = models.PositiveSmallIntegerField(
         default=1, help_text="labels wanted per trace from the human arm"
     )
+    coverage = models.CharField(max_length=10, choices=Coverage, default=Coverage.COMPLETE)
+    share = models.PositiveSmallIntegerField(
+        default=100,
+        help_text="percent of each subject's questions that people read, under stratified coverage",
+    )
+    sharing = models.CharField(max_length=10, choices=Sharing, default=Sharing.FREE)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -50,6 +65,16 @@ class Study(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(overlap__gte=1), name="a study wants at least one label per trace"
+            ),
+            models.CheckConstraint(
+                condition=Q(share__gte=1, share__lte=100), name="a share is 1 to 100 percent"
+            ),
+            models.CheckConstraint(
+                condition=Q(coverage__in=["complete", "stratified"]),
+                name="coverage is complete or stratified",
+            ),
+            models.CheckConstraint(
+                condition=Q(sharing__in=["free", "together", "spread"]), name="sharing is one of three"
             ),
         ]
 

@@ -16,7 +16,7 @@ from annotation.services.queue import HOLD
 from core.errors import Conflict
 from core.models import User
 
-ENTRIES = ("final_correct", "first_error", "first_error_step", "comment")
+ENTRIES = ("final_correct", "first_error", "first_error_step", "comment", "coherence", "error_type")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class DraftContent:
     first_error: str = ""
     first_error_step: int | None = None
     comment: str = ""
+    coherence: str = ""
+    error_type: str = ""
     active_seconds: int = 0
     based_on: int = 0
     writer: str = ""
@@ -85,7 +87,7 @@ def _next(standing: Draft, content: DraftContent, expected_version: int) -> Draf
     if content.writer and old.get("writer") == content.writer:
         if content.sequence <= old.get("sequence", 0):
             return standing
-    elif all(new[name] == old.get(name) for name in ENTRIES):
+    elif all(new[name] == old.get(name, "") for name in ENTRIES):
         return standing
     elif standing.version != expected_version:
         raise _other_tab()

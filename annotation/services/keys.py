@@ -26,6 +26,8 @@ def report_key(*, trace: Trace, person: User, reason: str) -> KeyReport:
     reason = reason.replace("\r\n", "\n").strip()
     if not reason:
         raise InvalidReport("say in a sentence what is wrong with this key")
+    if "\0" in reason:
+        raise InvalidReport("the reason holds a NUL character, which cannot be stored")
     if len(reason) > REASON_LENGTH:
         raise InvalidReport(f"the reason is longer than {REASON_LENGTH} characters")
     answer = reference_answer(trace.question)

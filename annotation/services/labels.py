@@ -6,8 +6,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import blindness, hooks
-from annotation.models import CheckItem, Draft, Label, Reservation, Trace
+from annotation.models import CheckItem, Draft, Label, PilotJudgement, Reservation, Study, Trace
+from annotation.pilot import NO_PILOT, PilotValues, values_of
 from annotation.queries import current_label, labeller_name
+from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
 from core import audit
 from core.errors import Conflict, UserError
@@ -30,38 +32,45 @@ def submit_label(
     comment: str = "",
     expected_revision: int = 0,
     active_seconds: int | None = None,
+    pilot: PilotValues = NO_PILOT,
 ) -> Label:
     """Record a person's judgements on a trace; a change is a new row that supersedes the old.
 
     `expected_revision` is the revision that the person had before them (0: none). The same judgements again,
-    a double click or a repeated request, are no change and give the label that stands. Raises InvalidLabel
+    a double click or a repeated request, are no change and give the label that stands. `pilot` holds what the
+    richer form of a pilot study asks beside them. Raises InvalidLabel
     for a step outside 1..n_steps, Conflict when another tab has submitted other judgements meanwhile.
     """
     comment = comment.replace("\r\n", "\n").strip()
-    _check(trace, first_error_step, comment)
-    values = (final_correct, first_error_step, comment)
+    _check(trace, first_error_step, comment, pilot)
+    values = (final_correct, first_error_step, comment, pilot)
     try:
         with transaction.atomic():
+            tally.hold(trace.study_id)
             label = _record(trace, person, values, expected_revision, active_seconds)
             _finish(trace, person)
             return label
     except IntegrityError:
         # A simultaneous request of the same person took this revision. What it wrote stands.
         standing = current_label(trace, person)
-        if standing is None or _values(standing) != values:
+        if standing is None or _values(standing, trace) != values:
             raise _stale(standing) from None
         with transaction.atomic():
             _finish(trace, person)
         return standing
 
 
-def _check(trace: Trace, step: int | None, comment: str) -> None:
+def _check(trace: Trace, step: int | None, comment: str, pilot: PilotValues) -> None:
     if trace.n_steps is None or not trace.steps:
         raise InvalidLabel("this trace came without its text, so it cannot be judged here")
     if CheckItem.objects.filter(trace=trace).exclude(kind=CheckItem.Kind.HIDDEN).exists():
         raise InvalidLabel("this solution belongs to the training; it is not labelled")
     if step is not None and not 1 <= step <= trace.n_steps:
         raise InvalidLabel(f"step {step} is not in this trace: its steps are 1 to {trace.n_steps}")
+    if pilot and trace.study.kind != Study.Kind.PILOT:
+        raise InvalidLabel("only a pilot study asks for coherence and the kind of error")
+    if refusal := pilot.refusal(step):
+        raise InvalidLabel(refusal)
     if len(comment) > COMMENT_LENGTH:
         raise InvalidLabel(f"the comment is longer than {COMMENT_LENGTH} characters")
 
@@ -69,19 +78,19 @@ def _check(trace: Trace, step: int | None, comment: str) -> None:
 def _record(
     trace: Trace,
     person: User,
-    values: tuple[bool, int | None, str],
+    values: tuple[bool, int | None, str, PilotValues],
     expected_revision: int,
     active_seconds: int | None,
 ) -> Label:
     standing = current_label(trace, person)
-    if standing is not None and _values(standing) == values:
+    if standing is not None and _values(standing, trace) == values:
         return standing
     revision = standing.revision if standing else 0
     if revision != expected_revision:
         raise _stale(standing)
     if standing is not None:
         blindness.refuse_revision(trace)
-    final_correct, first_error_step, comment = values
+    final_correct, first_error_step, comment, pilot = values
     guideline = ensure_guideline(study=trace.study, actor=person)
     label = Label.objects.create(
         trace=trace,
@@ -97,6 +106,10 @@ def _record(
         supersedes=standing,
         source="desk",
     )
+    if pilot:
+        PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
+    if standing is None:
+        tally.label_added(trace=trace, labeller=label.labeller)
     # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
     hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
@@ -110,6 +123,7 @@ def _record(
             "final_correct": final_correct,
             "first_error_step": first_error_step,
             "guideline": guideline.version,
+            **({"coherence": pilot.coherence, "error_type": pilot.error_type} if pilot else {}),
         },
     )
     return label
@@ -134,8 +148,9 @@ def _finish(trace: Trace, person: User) -> None:
     Reservation.objects.filter(trace=trace, person=person).delete()
 
 
-def _values(label: Label) -> tuple[bool, int | None, str]:
-    return (label.final_correct, label.first_error_step, label.comment)
+def _values(label: Label, trace: Trace) -> tuple[bool, int | None, str, PilotValues]:
+    pilot = values_of(label) if trace.study.kind == Study.Kind.PILOT else NO_PILOT
+    return (label.final_correct, label.first_error_step, label.comment, pilot)
 
 
 def _stale(standing: Label | None) -> Conflict:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
 from annotation import masking, queries, training
-from annotation.models import Reservation, Skip, Study, Trace
+from annotation.models import (
+    Assignment,
+    Label,
+    PersonProgress,
+    Question,
+    Reservation,
+    Skip,
+    Study,
+    Trace,
+    TraceProgress,
+)
+from annotation.services import tally
 from core import audit
 from core.errors import UserError
 from core.models import User
 
-HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed by each saved draft
-WINDOW = 40  # candidates looked at together: the person's order is shuffled within it
+HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed while its page is open
+BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
+RECENT = 50  # questions looked at for what is left of them, where questions are kept together
+HIGHEST = 9  # of priorities
 
 
 class InvalidSkip(UserError):
@@ -24,30 +39,32 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
-    None is open to a person who has still to pass the study's gate (`training.may_read`).
-
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
-    the study's number of labels are left out, as are those that the person labelled or skipped.
+    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none, nor
+    who has still to pass the study's gate (`training.may_read`). Hidden check items come in between.
     """
     if not training.may_read(study, person):
         return None
     with transaction.atomic():
+        if queries.is_paused(study, person):
+            return None
         held = queries.held_by(study, person)
         if held is not None:
-            _hold(held, person)
+            hold_trace(held, person)
             return held
-        start = masking.queue_start(study, person)
-        # Candidates that another transaction has locked are passed over at once; those that it has filled
-        # meanwhile fail the second look. Both leave the window to be read again, a bounded number of times.
-        for _ in range(5):
-            tokens = queries.open_tokens(study, person, start=start, limit=WINDOW)
-            if not tokens:
-                return None
-            for token in sorted(tokens, key=lambda token: masking.queue_rank(study, person, token)):
-                trace = _lock(study, person, token)
-                if trace is not None:
-                    _hold(trace, person)
-                    return trace
+        hidden = training.hidden_next(study, person)
+        if hidden is not None:
+            hold_trace(hidden, person)
+            return hidden
+        # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
+        # fails the second look.
+        for row in _candidates(study, person):
+            trace = _lock(study, person, row)
+            if trace is not None:
+                hold_trace(trace, person)
+                if study.sharing != Study.Sharing.FREE:
+                    Assignment.objects.get_or_create(question_id=trace.question_id, person=person)
+                return trace
     return None
 
 
@@ -56,10 +73,14 @@ def skip_trace(*, trace: Trace, person: User, reason: str) -> Skip:
     reason = " ".join(reason.split())[:500]
     if not reason:
         raise InvalidSkip("say in a few words why you skip this trace")
+    if "\0" in reason:
+        raise InvalidSkip("the reason holds a NUL character, which cannot be stored")
     with transaction.atomic():
+        tally.hold(trace.study_id)
         skip, created = Skip.objects.get_or_create(trace=trace, person=person, defaults={"reason": reason})
         Reservation.objects.filter(trace=trace, person=person).delete()
         if created:
+            tally.skip_added(trace=trace, person=person)
             audit.record(
                 scope=trace.study.slug,
                 actor=person,
@@ -70,22 +91,159 @@ def skip_trace(*, trace: Trace, person: User, reason: str) -> Skip:
     return skip
 
 
-def _lock(study: Study, person: User, token: str) -> Trace | None:
-    """Lock one candidate and look again whether it is still open; None if not, or if somebody has it.
+def renew_hold(*, trace: Trace, person: User) -> datetime | None:
+    """Keep a trace for a person while its page is open; return until when, None if it is no longer theirs.
 
-    The lock is the weak one: it stops other claims of this trace, but not the insertion of labels on it.
+    A hold that has ended is taken up again where the trace is still open to them.
     """
-    locked = (
-        Trace.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .filter(study=study, token=token)
-        .first()
+    until = timezone.now() + timedelta(minutes=HOLD)
+    with transaction.atomic():
+        live = Reservation.objects.filter(trace=trace, person=person, expires_at__gt=timezone.now())
+        if live.update(expires_at=until):
+            return until
+        if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
+            return None
+        row = TraceProgress.objects.filter(trace=trace).first()
+        if row is None or _lock(trace.study, person, row) is None:
+            return None
+        return hold_trace(trace, person)
+
+
+def hold_trace(trace: Trace, person: User) -> datetime:
+    """Hold a trace for a person from now, and return until when."""
+    now = timezone.now()
+    until = now + timedelta(minutes=HOLD)
+    Reservation.objects.bulk_create(
+        [Reservation(trace=trace, person=person, expires_at=until)],
+        update_conflicts=True,
+        unique_fields=["trace", "person"],
+        update_fields=["expires_at"],
     )
-    if locked is None or not queries.offered_traces(study, person).filter(pk=locked.pk).exists():
+    return until
+
+
+def _candidates(study: Study, person: User) -> Iterator[TraceProgress]:
+    """Yield rows that may be handed out, the best first."""
+    rows = queries.open_to(study, person)
+    if study.sharing == Study.Sharing.TOGETHER:
+        mine = Assignment.objects.filter(person=person, question__study=study).order_by("-pk")
+        recent = list(mine.values_list("question_id", flat=True)[:RECENT])
+        yield from rows.filter(question__in=recent).order_by("-priority", "token")[:BLOCK]
+    elif study.sharing == Study.Sharing.SPREAD:
+        yield from _in_order(study, person, rows.exclude(question__assignments__person=person))
+        yield from rows.order_by("-priority", "token")[:BLOCK]
+        return
+    yield from _in_order(study, person, rows)
+
+
+def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iterator[TraceProgress]:
+    """Yield rows in the person's order, block by block from where they were; a bounded number of blocks.
+
+    The place is kept, so that a claim does not walk again over everything that the person has done. What others
+    held while the place moved on is found in a second round from the start.
+    """
+    place = PersonProgress.objects.filter(study=study, labeller=queries.labeller_name(person)).first()
+    start = masking.queue_start(study, person)
+    key = place.cursor if place else ""
+    if place and key:
+        yield from _ranked(study, person, _block(rows, start, key, place.until))
+        key = place.until
+    for _ in range(5):
+        block = _next_block(study, rows, start, key)
+        if not block and key:
+            key = ""
+            continue
+        if not block:
+            return
+        first, key = _key(block[0], start), _key(block[-1], start)
+        PersonProgress.objects.bulk_create(
+            [PersonProgress(study=study, labeller=queries.labeller_name(person), cursor=first, until=key)],
+            update_conflicts=True,
+            unique_fields=["study", "labeller"],
+            update_fields=["cursor", "until"],
+        )
+        yield from _ranked(study, person, block)
+
+
+def _ranked(study: Study, person: User, block: list[TraceProgress]) -> list[TraceProgress]:
+    return sorted(block, key=lambda row: (-row.priority, masking.queue_rank(study, person, row.token)))
+
+
+def _key(row: TraceProgress, start: str) -> str:
+    """Return a row's place in the order: higher priorities first, then tokens from `start` and round."""
+    return f"{HIGHEST - row.priority}{int(row.token < start)}{row.token}"
+
+
+def _parts(key: str) -> tuple[int, bool, str]:
+    return HIGHEST - int(key[0]), key[1] == "1", key[2:]
+
+
+def _block(rows: QuerySet[TraceProgress], start: str, first: str, last: str) -> list[TraceProgress]:
+    """Return what is still open of a block; it lies within one priority and one half of the round."""
+    priority, _, low = _parts(first)
+    return list(
+        rows.filter(priority=priority, token__gte=low, token__lte=_parts(last)[2]).order_by("token")[:BLOCK]
+    )
+
+
+def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: str) -> list[TraceProgress]:
+    """Return the first open rows after a place in the order (from the beginning for an empty one)."""
+    priority, wrapped, after = _parts(key) if key else (HIGHEST, False, "")
+    level: int | None = priority
+    while True:
+        # The highest level that has open traces at all; an index finds it.
+        level = TraceProgress.objects.filter(
+            study=study, labels__lt=F("wanted"), priority__lte=level
+        ).aggregate(top=Max("priority"))["top"]
+        if level is None:
+            return []
+        if level != priority:
+            wrapped, after = False, ""
+        here = rows.filter(priority=level).order_by("token")
+        if not wrapped:
+            block = list(here.filter(token__gt=after, token__gte=start)[:BLOCK])
+            if block:
+                return block
+            after = ""
+        block = list(here.filter(token__gt=after, token__lt=start)[:BLOCK])
+        if block:
+            return block
+        if level == 0:
+            return []
+        level, priority, wrapped, after = level - 1, -1, False, ""
+
+
+def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
+    """Lock a candidate and look again whether it is still open; None if not, or if somebody has it."""
+    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk)
+    if not locked.values_list("pk", flat=True):
         return None
-    return locked
+    if study.sharing == Study.Sharing.TOGETHER and not _lock_question(row.question_id):
+        return None
+    again = queries.open_to(study, person).filter(pk=row.pk).values("trace")
+    trace = Trace.objects.defer("steps", "preamble").filter(pk__in=again).first()
+    if trace is not None:
+        trace.study = study
+    return trace
 
 
-def _hold(trace: Trace, person: User) -> None:
-    Reservation.objects.update_or_create(
-        trace=trace, person=person, defaults={"expires_at": timezone.now() + timedelta(minutes=HOLD)}
+def _lock_question(question: int) -> bool:
+    """Lock a question, since two of its traces could be claimed at once; whether nobody else has it."""
+    locked = Question.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=question)
+    return bool(locked.values_list("pk", flat=True))
+
+
+def assign_what_was_given(study: Study) -> None:
+    """Note the questions that people have begun, when a study begins to keep them together or to spread them."""
+    seen = set(
+        Reservation.objects.filter(trace__study=study)
+        .values_list("trace__question_id", "person_id")
+        .distinct()
+    )
+    labels = Label.objects.filter(trace__study=study, arm="human", person__isnull=False)
+    seen |= set(labels.values_list("trace__question_id", "person_id").distinct())
+    Assignment.objects.bulk_create(
+        [Assignment(question_id=question, person_id=person) for question, person in sorted(seen)],
+        batch_size=500,
+        ignore_conflicts=True,
     )

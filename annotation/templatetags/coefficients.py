@@ -29,5 +29,11 @@ def coefficient(found: Coefficient) -> SafeString:
     return format_html("{}", f"{found.value:.2f}".replace("-", "\N{MINUS SIGN}"))
 
 
+@register.filter
+def share_of(value: float) -> str:
+    """Return a share as "80%"."""
+    return f"{100 * value:g}%"
+
+
 def _undefined(found: Coefficient) -> SafeString:
     return format_html('<span class="muted">undefined<br><span class="small">{}</span></span>', found.reason)

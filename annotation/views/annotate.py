@@ -7,17 +7,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import pages, queries
-from annotation.access import study_for, trace_for
-from annotation.forms import RIGHT, DraftForm, LabelForm
+from annotation import pages
+from annotation.access import trace_for
+from annotation.forms import RIGHT, DraftForm, LabelForm, label_form
 from annotation.models import Role, Trace
+from annotation.pilot import PilotValues
 from annotation.services.drafts import save_draft
 from annotation.services.guideline import first_guideline
 from annotation.services.keys import report_key
 from annotation.services.labels import InvalidLabel, submit_label
-from annotation.services.queue import claim_next, skip_trace
+from annotation.services.queue import claim_next, renew_hold, skip_trace
 from core.access import person_of
 from core.errors import Conflict, UserError
 from core.models import User
@@ -30,7 +31,7 @@ def annotate(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     trace = trace_for(person, slug, token, Role.ANNOTATOR)
     if request.method != "POST":
         return _page(request, trace, person)
-    form = LabelForm(request.POST)
+    form = label_form(trace.study)(request.POST)
     if not form.is_valid():
         return _page(request, trace, person, entered=_entered(form), errors=_errors(form), status=422)
     try:
@@ -42,6 +43,7 @@ def annotate(request: HttpRequest, slug: str, token: str) -> HttpResponse:
             comment=form.cleaned_data["comment"],
             expected_revision=form.cleaned_data["revision"],
             active_seconds=form.cleaned_data["active_seconds"],
+            pilot=form.pilot,
         )
     except InvalidLabel as error:
         return _page(request, trace, person, entered=_entered(form), errors=[_sentence(error)], status=422)
@@ -109,21 +111,13 @@ def skip(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     return redirect("annotate", slug, following.token)
 
 
-@require_GET
-def guideline(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the guideline in full, to read or to print."""
-    study = study_for(person_of(request), slug)
-    newest = queries.guideline_of(study)
-    return render(
-        request,
-        "annotation/guideline.html",
-        {
-            "study": study,
-            "text": newest.text if newest else first_guideline(),
-            "version": newest.version if newest else 1,
-            "published": newest.created_at if newest else None,
-        },
-    )
+@require_POST
+def hold(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Keep the trace for its reader while the page is open; answers JSON for the page's script."""
+    person = person_of(request)
+    trace = trace_for(person, slug, token, Role.ANNOTATOR)
+    until = renew_hold(trace=trace, person=person)
+    return JsonResponse({"until": until.isoformat() if until else None})
 
 
 def _page(
@@ -161,6 +155,7 @@ def _entered(form: LabelForm) -> pages.Entered:
         step=int(step) if step.isdecimal() and len(step) < 7 else None,
         comment=raw.get("comment", ""),
         active_seconds=int(seconds) if seconds.isdecimal() and len(seconds) < 7 else 0,
+        pilot=PilotValues(raw.get("coherence", ""), raw.get("error_type", "")),
     )
 
 

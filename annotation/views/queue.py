@@ -30,6 +30,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "study": study,
             "progress": queries.progress(study, person),
+            "paused": queries.is_paused(study, person),
             "held": queries.held_by(study, person),
             "rows": pages.queue_rows(study, person, list(page.object_list), drafts),
             "page": page,

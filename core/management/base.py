@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 
 from core.errors import UserError
 
+UNDEFINED_TABLE = "42P01"  # PostgreSQL's code for it
 BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 # Django prints a command's error as "NAME OF ITS CLASS: text"; people should read "error: text".
 Refused = type("error", (CommandError,), {"__doc__": "What ends a command with one plain sentence."})
@@ -23,6 +25,10 @@ def count(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def _lacks_a_table(error: Exception) -> bool:
+    return "no such table" in str(error) or getattr(error.__cause__, "sqlstate", None) == UNDEFINED_TABLE
 
 
 class FalsestepCommand(BaseCommand):
@@ -38,6 +44,14 @@ class FalsestepCommand(BaseCommand):
             self.stdout.flush()
         except UserError as error:
             raise Refused(str(error), returncode=1) from error
+        except (OperationalError, ProgrammingError) as error:
+            if _lacks_a_table(error):
+                told = "the database lacks tables of this version: run `python manage.py migrate`"
+            elif isinstance(error, OperationalError):
+                told = f"the database cannot be used: {' '.join(str(error).split())}"
+            else:
+                raise
+            raise Refused(told, returncode=1) from error
         except BrokenPipeError:
             self._end_if_nobody_reads()
             raise

@@ -165,6 +165,9 @@ def _options() -> dict[str, serializers.Field]:
             default=0,
             help_text="how often a call is made again whose reply holds no verdict",
         ),
+        "allow_debaters": serializers.BooleanField(
+            default=False, help_text="also models that took part in the study's debate"
+        ),
     }
 
 
@@ -176,7 +179,7 @@ class PlanQuery(Input):
     standard = serializers.IntegerField(
         min_value=1, max_value=2_147_483_647, required=False, default=None, help_text="the newest by default"
     )
-    step_prefixes, rctrl_traces, invalid_retries = _options().values()
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
 
 
 class LaunchInput(Input):
@@ -190,7 +193,7 @@ class LaunchInput(Input):
     max_cost = serializers.DecimalField(
         max_digits=12, decimal_places=6, min_value=0, allow_null=True, help_text="USD at most"
     )
-    step_prefixes, rctrl_traces, invalid_retries = _options().values()
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
 
 
 class ResumeInput(Input):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from core.errors import UserError
 from llm.providers import build
-from llm.types import BadProvider, Provider, ProviderError, Reply
+from llm.types import BadProvider, ChatRequest, Provider, ProviderError, Reply
 from monitoring import offline
 from monitoring.engine.claims import Work
 from monitoring.engine.materials import READS_PROMPTS
@@ -37,10 +37,14 @@ class Online:
 
     async def answer(self, work: Work) -> Reply:
         assert work.request is not None
+        return await self.complete(work.request)
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        """Return the reply to a request, made once; raise ProviderError."""
         try:
             # The SDK's own timeout is per read; this one bounds the whole request.
             async with asyncio.timeout(self._timeout):
-                return await self._provider.complete(work.request)
+                return await self._provider.complete(request)
         except TimeoutError as error:
             raise ProviderError(f"no reply within {self._timeout:g} s", kind="transient") from error
 

@@ -38,7 +38,7 @@ def launch_batch(
     Raises UserError for a monitor without a price, and when no trace is eligible at all.
     """
     plan = drafted(study=study, standard=standard, monitors=monitors, conditions=conditions, options=options)
-    refuse_if_costly(plan, max_cost=max_cost)
+    refuse_at_sight(plan, max_cost=max_cost)
     with transaction.atomic():
         # Batches of a study are numbered without gaps: its row is locked while the next number is taken.
         Study.objects.select_for_update().get(pk=study.pk)
@@ -76,7 +76,7 @@ def launch_batch(
 
 def refuse_if_unfit(plan: Plan, *, max_cost: Decimal | None) -> None:
     """Raise UserError if a plan, its calls counted, must not be launched."""
-    refuse_if_costly(plan, max_cost=max_cost)
+    refuse_at_sight(plan, max_cost=max_cost)
     if plan.calls == 0:
         reasons = sorted({reason for run in plan.runs for reason in run.excluded})
         raise UserError(
@@ -85,8 +85,13 @@ def refuse_if_unfit(plan: Plan, *, max_cost: Decimal | None) -> None:
         )
 
 
-def refuse_if_costly(plan: Plan, *, max_cost: Decimal | None) -> None:
-    """Raise UserError if what a plan costs cannot be held to a budget."""
+def refuse_at_sight(plan: Plan, *, max_cost: Decimal | None) -> None:
+    """Raise UserError if what a plan costs cannot be held to a budget, or a monitor judged in the debate."""
+    if plan.refused_debaters:
+        raise UserError(
+            f"{', '.join(plan.refused_debaters)} took part in the debate of this study, and would be scored "
+            "against labels it helped to make; allow debaters to run it nevertheless, marked"
+        )
     if plan.unpriced:
         raise UserError(
             f"no price is known for {', '.join(plan.unpriced)}; tell its input and output price first, "

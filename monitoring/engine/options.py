@@ -22,12 +22,14 @@ class BatchOptions:
 
     `step_prefixes`: STEP asks about every step, or stops at the first that is flagged. `rctrl_traces`: RCTRL runs
     on the traces whose final answer is right, or on all. `invalid_retries`: how often a call is asked again whose
-    reply holds no verdict (invalid, truncated, empty); each time is an attempt, and paid.
+    reply holds no verdict (invalid, truncated, empty); each time is an attempt, and paid. `allow_debaters`: also
+    models that took part in the study's debate may be monitors; their runs are marked.
     """
 
     step_prefixes: StepPrefixes = "all"
     rctrl_traces: RctrlTraces = "answer_correct"
     invalid_retries: int = 0
+    allow_debaters: bool = False
 
     def __post_init__(self) -> None:
         if self.step_prefixes not in STEP_PREFIXES:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from adjudication.models import ReferenceStandard, StandardLabel
-from annotation.models import Study
+from annotation.models import DebateRound, Study
 from core.errors import UserError
 from core.texts import error_definition
 from monitoring import offline
@@ -71,6 +71,7 @@ class Plan:
     standard: ReferenceStandard
     runs: list[PlannedRun]
     not_ready: dict[str, int]
+    refused_debaters: list[str] = field(default_factory=list)
 
     @property
     def calls(self) -> int:
@@ -176,6 +177,11 @@ def drafted(
     """Return a plan whose calls are not counted yet: `eligible` goes through them."""
     options = options or BatchOptions()
     runs = [_planned(monitor, condition, options) for monitor in monitors for condition in conditions]
+    debated = _debate_models(study)
+    debaters = {monitor.slug for monitor in monitors if monitor.model.lower() in debated}
+    for run in runs:
+        if run.monitor.slug in debaters:
+            run.settings["judged_in_debate"] = True
     blind = {id(run.monitor): run for run in runs if run.condition == Condition.BLIND}
     for run in runs:
         if run.needs.prior:
@@ -188,6 +194,7 @@ def drafted(
         study=study,
         standard=standard,
         runs=runs,
+        refused_debaters=[] if options.allow_debaters else sorted(debaters),
         not_ready=dict(
             Counter(
                 StandardLabel.objects.filter(standard=standard)
@@ -196,6 +203,11 @@ def drafted(
             )
         ),
     )
+
+
+def _debate_models(study: Study) -> set[str]:
+    models = DebateRound.objects.filter(trace__study=study).order_by().values_list("model", flat=True)
+    return {model.lower() for model in models.distinct() if model}
 
 
 def eligible(plan: Plan) -> Iterator[tuple[PlannedRun, list[PlannedCall]]]:
@@ -310,23 +322,28 @@ def _planned(monitor: Monitor, condition: Condition, options: BatchOptions) -> P
 
 def settings_of(monitor: Monitor, needs: materials.Needs) -> dict[str, Any]:
     """Return the settings that a run keeps: a monitor changed later does not change a run under way."""
-    settings: dict[str, Any] = {"provider": monitor.provider, "options": monitor.options}
-    if needs.prompt:
-        settings |= {
-            "model": monitor.model,
-            "base_url": monitor.base_url,
-            "key_env": monitor.key_env,
-            "temperature": monitor.temperature,
-            "max_tokens": monitor.max_tokens,
-            "reasoning_effort": monitor.reasoning_effort,
-            "seed": monitor.seed,
-            "json_mode": monitor.json_mode,
-            "timeout": float(monitor.options.get("timeout", DEFAULT_TIMEOUT)),
-            "input_price": None if monitor.input_price is None else str(monitor.input_price),
-            "output_price": None if monitor.output_price is None else str(monitor.output_price),
-            "error_definition": error_definition(),
-        }
-    return settings
+    if not needs.prompt:
+        return {"provider": monitor.provider, "options": monitor.options}
+    return online_settings(monitor) | {"error_definition": error_definition()}
+
+
+def online_settings(monitor: Monitor) -> dict[str, Any]:
+    """Return the settings with which a model is asked."""
+    return {
+        "provider": monitor.provider,
+        "options": monitor.options,
+        "model": monitor.model,
+        "base_url": monitor.base_url,
+        "key_env": monitor.key_env,
+        "temperature": monitor.temperature,
+        "max_tokens": monitor.max_tokens,
+        "reasoning_effort": monitor.reasoning_effort,
+        "seed": monitor.seed,
+        "json_mode": monitor.json_mode,
+        "timeout": float(monitor.options.get("timeout", DEFAULT_TIMEOUT)),
+        "input_price": None if monitor.input_price is None else str(monitor.input_price),
+        "output_price": None if monitor.output_price is None else str(monitor.output_price),
+    }
 
 
 def _cost(run: PlannedRun, calls: list[PlannedCall]) -> Decimal:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import IO
 
 from django.conf import settings
@@ -19,6 +17,7 @@ from django.db.models import Count
 
 from core.errors import UserError
 from monitoring.engine import heartbeat, sweeper, waking
+from monitoring.engine.children import ending_in_order, ends_with_us
 from monitoring.models import Batch, Call
 
 log = logging.getLogger(__name__)
@@ -65,6 +64,7 @@ class OwnWorker:
             stderr=self._log,
             # A Ctrl+C at the terminal is ours to handle: we stop the worker in order.
             start_new_session=True,
+            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it makes two calls into the C library, no more
         )
 
     def stop(self) -> None:
@@ -100,7 +100,7 @@ def wait_for(
     Where no worker lives, one is started for the time of waiting. Raises UserError when the batch is paused
     or cancelled meanwhile, or after `timeout` seconds: its state is safe then, and the wait can be repeated.
     """
-    with _sigterm_as_exit(), OwnWorker() as own:
+    with ending_in_order(), OwnWorker() as own:
         deadline = time.monotonic() + timeout
         progressed_at, progress = time.monotonic(), -1
         if batch.status == Batch.Status.RUNNING:
@@ -137,21 +137,3 @@ def counts(batch: Batch) -> tuple[int, int]:
     by_status: dict[str, int] = dict(rows)
     skipped = by_status.get(Call.Status.SKIPPED, 0)
     return by_status.get(Call.Status.DONE, 0), sum(by_status.values()) - skipped
-
-
-class _sigterm_as_exit:
-    """Let SIGTERM unwind the stack, so that our worker is stopped with us."""
-
-    def __enter__(self) -> None:
-        self._before: object = None
-        # Outside the main thread there are no signals to handle: whoever runs us sees to them.
-        with contextlib.suppress(ValueError):
-            self._before = signal.signal(signal.SIGTERM, self._exit)
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)  # type: ignore[arg-type]
-
-    @staticmethod
-    def _exit(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)

@@ -19,6 +19,7 @@ from annotation import hooks
 from annotation.imports.reading import Source
 from annotation.imports.studies import study_for_import
 from annotation.models import Label, Question, Study, Trace
+from annotation.services import tally
 from core import audit
 from core.errors import UserError
 from core.models import User
@@ -60,6 +61,7 @@ def import_release(
         if dry_run:
             transaction.set_rollback(True)
         elif report.new.total():
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,

@@ -1,6 +1,7 @@
 """Models of monitors, batches and what running them leaves behind."""
 
 from monitoring.models.batch import Attempt, Batch, Call, Run, Verdict, WorkerHeartbeat
+from monitoring.models.inquiry import Inquiry
 from monitoring.models.monitor import Condition, Monitor, Pace
 from monitoring.models.report import StoredReport
 
@@ -9,6 +10,7 @@ __all__ = [
     "Batch",
     "Call",
     "Condition",
+    "Inquiry",
     "Monitor",
     "Pace",
     "Run",

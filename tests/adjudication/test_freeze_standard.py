@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from adjudication import queries
 from adjudication.models import Dispute, ReferenceStandard, StandardLabel
@@ -14,6 +15,7 @@ from adjudication.services.disputes import recompute_disputes
 from adjudication.services.patches import Change, patch_standard
 from adjudication.services.standards import FreezeRefused, content_sha256, freeze_standard
 from annotation.models import GuidelineVersion, Label, Question, Study, Trace
+from core import audit
 from core.models import AuditEntry, User
 from tests.adjudication.build import DEBATE, HUMAN, both, label_trace, make_dispute, make_standard, settle
 from tests.build import make_label, make_question, make_study, make_trace
@@ -209,6 +211,26 @@ def test_a_stored_standard_still_has_its_hash(study: Study, adam: User) -> None:
     make_trace(make_question(study, status="excluded", exclusion_reason="x"))
     standard = freeze_standard(study=study).standard
     assert content_sha256(standard) == standard.sha256
+
+
+def test_a_label_changed_behind_the_guards_is_found_by_the_audit(study: Study, adam: User) -> None:
+    settle(make_dispute(study), adam)
+    standard = freeze_standard(study=study).standard
+    assert list(audit.verify(study.slug)) == []
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE adjudication_standardlabel DISABLE TRIGGER USER")
+        else:
+            cursor.execute("DROP TRIGGER adjudication_standardlabel_final_no_update")
+        cursor.execute(
+            "UPDATE adjudication_standardlabel SET final_correct = NOT final_correct WHERE standard_id = %s",
+            [standard.pk],
+        )
+    (found,) = audit.verify(study.slug)
+    entry = AuditEntry.objects.get(chain__scope=study.slug, sequence=found.sequence)
+    assert (found.scope, entry.action) == (study.slug, "standard frozen")
+    assert found.reason == "standard 1 no longer has its sha256"
 
 
 def test_a_patched_label_is_carried_on_until_a_later_decision(study: Study, adam: User) -> None:

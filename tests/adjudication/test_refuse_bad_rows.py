@@ -23,7 +23,16 @@ from adjudication.models import (
     StandardLabel,
     StatedGap,
 )
-from annotation.models import DebateRound, GateAnswer, GateResult, GuidelineVersion, KeyReport, Study, Trace
+from annotation.models import (
+    DebateRound,
+    GateAnswer,
+    GateResult,
+    GuidelineVersion,
+    KeyReport,
+    PilotJudgement,
+    Study,
+    Trace,
+)
 from core import audit
 from core.guards import GuardFinalRows
 from core.models import AuditEntry, User
@@ -305,6 +314,9 @@ FINAL: dict[str, Callable[[Study, User], models.Model]] = {
         question=make_question(study), reporter=lead, reference_version=1, reason="x"
     ),
     "annotation_label": lambda study, lead: make_label(make_trace(make_question(study))),
+    "annotation_pilotjudgement": lambda study, lead: PilotJudgement.objects.create(
+        label=make_label(make_trace(make_question(study))), coherence="partly"
+    ),
     "annotation_referenceanswer": lambda study, lead: make_question(study).reference_answers.get(),
     "annotation_trace": lambda study, lead: make_trace(make_question(study)),
     "core_auditentry": _audit_entry,

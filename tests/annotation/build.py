@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import CheckItem, Study, Trace
+from annotation.services import tally
 from tests.build import make_question, make_trace
 
 
@@ -23,7 +24,7 @@ def make_traces(study: Study, count: int, *, n_steps: int = 3, **fields: Any) ->
 def make_check_item(study: Study, kind: str = "gate", *, step: int | None = 2, **fields: Any) -> CheckItem:
     """Make a check item with a trace of its own; it expects a wrong answer and a false step, or none."""
     trace = make_trace(make_question(study), n_steps=4)
-    return CheckItem.objects.create(
+    item = CheckItem.objects.create(
         **{
             "study": study,
             "trace": trace,
@@ -36,3 +37,5 @@ def make_check_item(study: Study, kind: str = "gate", *, step: int | None = 2, *
             **fields,
         }
     )
+    tally.refresh(study)
+    return item

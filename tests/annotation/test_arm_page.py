@@ -17,6 +17,7 @@ from adjudication.services.decisions import decide
 from adjudication.services.disputes import recompute_disputes
 from annotation import arm
 from annotation.models import Draft, KeyReport, Label, Membership, Role, Skip, Study, Trace
+from annotation.services import tally
 from core.models import User
 from tests.build import make_label, make_person, make_question, make_trace
 
@@ -40,6 +41,7 @@ def test_coverage_counts_traces_labels_and_what_lies_on_excluded_questions(
 ) -> None:
     study.overlap = 2
     study.save()
+    tally.refresh(study)
     question, gone = make_question(study), make_question(study, status="excluded", exclusion_reason="figure")
     first, second, _third = (make_trace(question) for _ in range(3))
     lost = make_trace(gone)
@@ -84,7 +86,7 @@ def test_reminders_name_the_quiet_while_labels_are_wanted(study: Study, ana: Use
     lines = arm.reminders(arm.people(study), arm.coverage(study))
     assert len(lines) == 2
     assert lines[0].startswith("ana: 1 so far, the last on ")
-    assert lines[1] == "bo: none so far; 1 in the study still want a label"
+    assert lines[1] == "bo: none so far; 1 solution of the study still wants a label"
     make_label(make_trace(trace.question), person=bo, labeller="bo")
     assert [line.split(":")[0] for line in arm.reminders(arm.people(study), arm.coverage(study))] == ["ana"]
 

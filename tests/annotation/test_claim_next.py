@@ -110,6 +110,8 @@ def test_a_skip_needs_its_reason(study: Study, ana: User) -> None:
     (trace,) = make_traces(study, 1)
     with pytest.raises(InvalidSkip):
         skip_trace(trace=trace, person=ana, reason="  ")
+    with pytest.raises(InvalidSkip, match="NUL"):
+        skip_trace(trace=trace, person=ana, reason="a\0b")
 
 
 def test_progress_counts_people_and_study_in_one_query(

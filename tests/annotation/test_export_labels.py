@@ -165,6 +165,8 @@ def test_a_row_has_every_field(full: Study, tmp_path: Path) -> None:
         "first_error_step_min": 2,
         "first_error_step_max": 4,
         "comment": "+1",
+        "coherence": None,
+        "error_type": None,
         "key_wrong": "-5 is the root",
         "key_wrong_version": 1,
         "guideline_version": 1,
@@ -216,7 +218,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(suffix: str) -> None:
             text = f"comment {k} " + "x" * 500
             yield (
                 "q", "A", "0" * 64, "human", "ana", 1, True, True, None, None, None,
-                text, None, None, 1, None, 5, "desk", timezone.now(),
+                text, None, None, None, None, 1, None, 5, "desk", timezone.now(),
             )  # fmt: skip
 
     def peak(number: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.imports.labels import LabelsReport, import_labels
-from annotation.models import KeyReport, Label, Study, Trace
+from annotation.models import KeyReport, Label, ReferenceAnswer, Study, Trace
 from core.errors import ImportRefused, UserError
 from core.models import AuditEntry, User
 from tests.annotation.files import label_row, write_lines
@@ -135,6 +135,18 @@ def test_a_wrong_key_is_reported_by_people_and_kept_for_strangers(
     assert Label.objects.get(labeller="bob").comment == "Key looks wrong: units"
     assert (report.key_reports, report.keys_in_comments) == (1, 1)
     assert (bring(path).new, KeyReport.objects.count()) == (0, 1)
+
+
+def test_the_same_file_after_the_key_was_corrected_does_not_doubt_the_correction(
+    tmp_path: Path, trace: Trace, ana: User
+) -> None:
+    path = write_lines(tmp_path / "l.jsonl", label_row(key_wrong="a factor 2"))
+    assert bring(path).key_reports == 1
+    ReferenceAnswer.objects.create(question=trace.question, version=2, text="84", reason="a factor 2")
+    assert bring(path).key_reports == 0
+    assert KeyReport.objects.get().reference_version == 1
+    later = write_lines(tmp_path / "m.jsonl", label_row(key_wrong="now the sign"))
+    assert bring(later).key_reports == 1
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_corrected_key_may_be_reported_anew(trace: Trace, ana: User) -> None:
     assert report_key(trace=trace, person=ana, reason="now a sign").reference_version == 2
 
 
-@pytest.mark.parametrize("reason", ["", "  \n", "x" * 5001])
+@pytest.mark.parametrize("reason", ["", "  \n", "x" * 5001, "a\0b"])
 def test_it_refuses_a_report_without_a_fair_reason(trace: Trace, ana: User, reason: str) -> None:
     with pytest.raises(InvalidReport):
         report_key(trace=trace, person=ana, reason=reason)

@@ -231,3 +231,15 @@ def test_pages_are_bounded(program: Program, study: Study, ana: User) -> None:
     beyond = program.get("studies/optics/labels/", page=99)
     assert beyond.status_code == 404
     assert error_of(beyond)["code"] == "not_found"
+
+
+def test_a_pilot_takes_its_further_fields(program: Program, study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(kind="pilot")
+    trace = make_trace(make_question(Study.objects.get(pk=study.pk)), n_steps=4)
+    path = f"studies/optics/traces/{trace.token}/"
+    kept = program.put(f"{path}draft/", {"coherence": "partly"})
+    assert (kept.status_code, kept.json()["coherence"]) == (200, "partly")
+    label = {"final_correct": False, "first_error_step": 2, "coherence": "partly", "error_type": "numerical"}
+    assert program.put(f"{path}label/", {**label, "error_type": "odd"}).status_code == 400
+    assert program.put(f"{path}label/", label).status_code == 200
+    assert trace.labels.get().pilot.error_type == "numerical"

@@ -52,6 +52,12 @@ def _questions(study: Study, person: User, size: int) -> None:
         )
 
 
+def _reports(study: Study, person: User, size: int) -> None:
+    for _ in range(size):
+        question = make_question(study)  # without a trace there is nothing left to judge
+        KeyReport.objects.create(question=question, reporter=person, reference_version=1, reason="x")
+
+
 def _disputes(study: Study, person: User, size: int) -> None:
     question = make_question(study)
     for _ in range(2 * size):
@@ -86,7 +92,7 @@ LISTS: dict[str, Callable[[Study, User, int], None]] = {
     "studies/optics/labels/": _labels,
     "studies/optics/drafts/": _drafts,
     "studies/optics/questions/": _questions,
-    "studies/optics/key-reports/": _questions,
+    "studies/optics/key-reports/": _reports,
     "studies/optics/disputes/?state=open": _disputes,
     "studies/optics/disputes/?state=decided": _disputes,
     "studies/optics/standards/": _standards,

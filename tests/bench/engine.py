@@ -131,4 +131,6 @@ def _measured(code: str, url: str, environment: dict[str, str]) -> dict[int, tup
     )
     if done.returncode != 0:
         raise RuntimeError(done.stderr[-2000:])
-    return {int(width): (took[0], took[1]) for width, took in json.loads(done.stdout.splitlines()[-1]).items()}
+    return {
+        int(width): (took[0], took[1]) for width, took in json.loads(done.stdout.splitlines()[-1]).items()
+    }

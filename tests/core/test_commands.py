@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -46,6 +47,40 @@ def test_a_failure_is_one_sentence_and_status_1() -> None:
     assert done.returncode == 1
     assert "error: /no/such/file: there is no such file\n" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        ({"FALSESTEP_HOME": "{empty}"}, "run `python manage.py migrate`"),
+        ({"FALSESTEP_HOME": "{file}"}, "FALSESTEP_HOME"),
+        ({"DATABASE_URL": "nonsense:secret"}, "DATABASE_URL cannot be read"),
+        ({"DATABASE_URL": "postgres://nobody:secret@127.0.0.1:1/x"}, "the database cannot be used"),
+        ({"DATABASE_URL": "sqlite:///{empty}", "FALSESTEP_SECRET_KEY": ""}, "FALSESTEP_SECRET_KEY"),
+    ],
+)
+def test_a_place_that_cannot_be_worked_in_is_told_in_one_sentence(
+    tmp_path: Path, places: dict[str, str], words: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    paths = {name: str(tmp_path / name) for name in ("file", "empty")}
+    env = {name: value.format(**paths) for name, value in places.items()}
+    if "FALSESTEP_HOME" in env:
+        env["DATABASE_URL"] = ""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "verify_audit_trail"],
+        cwd=ROOT,
+        env={**os.environ, "FALSESTEP_SECRET_KEY": "x", "FALSESTEP_HOME": paths["empty"], **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert re.search(rf"^error: .*{re.escape(words)}", done.stderr, re.MULTILINE), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret@" not in done.stderr
+    assert ":secret" not in done.stderr
 
 
 def test_bad_usage_is_status_2() -> None:

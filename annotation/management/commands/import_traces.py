@@ -19,6 +19,7 @@ class Command(FalsestepCommand):
         parser.add_argument("file", help="JSON Lines, one JSON array, or HLE's Parquet")
         parser.add_argument("--study", required=True, help="slug of the study; it is made if there is none")
         parser.add_argument("--format", choices=formats.NAMES, default=formats.AUTO)
+        parser.add_argument("--pilot", action="store_true", help="a study that is made is a pilot")
         parser.add_argument(
             "--review", metavar="FILE", help="HLE questions to drop or exclude: question_id, reason, action"
         )
@@ -31,6 +32,7 @@ class Command(FalsestepCommand):
             study_slug=options["study"],
             format=options["format"],
             review=options["review"],
+            pilot=options["pilot"],
             dry_run=options["dry_run"],
         )
         if options["json"] != "-":

@@ -13,7 +13,10 @@ from core.models import AuditChain
 
 
 class Command(FalsestepCommand):
-    help = "Check the audit trail; exit status 1 if an entry was changed, removed or slipped in."
+    help = (
+        "Check the audit trail and the hash of each standard; exit status 1 if an entry or a frozen label was "
+        "changed, removed or slipped in."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", help="slug of one study (default: every chain, the site's too)")

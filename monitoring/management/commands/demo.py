@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import socket
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +23,10 @@ from adjudication.services.standards import freeze_standard
 from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
 from annotation.models import Label, Study
+from core.errors import UserError
 from core.management.base import FalsestepCommand
 from monitoring.demo import cast, lead
+from monitoring.engine.children import ending_in_order, ends_with_us
 from monitoring.engine.launch import launch_batch
 from monitoring.engine.planning import monitors_named
 from monitoring.engine.supervise import OwnWorker, wait_for
@@ -31,6 +37,19 @@ SLUG = "sample"
 SAMPLE = Path(settings.BASE_DIR) / "examples" / "sample"
 MONITORS = ("oracle", "always", "never", "random", "rules")
 CONDITIONS = (Condition.BLIND, Condition.HINT, Condition.CERT)
+
+
+def refuse_taken(port: int) -> None:
+    """Raise UserError if the site could not be served on this port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise UserError(
+                f"the site cannot be served on port {port} ({error}); name another, as in "
+                "`make demo PORT=8001`, or stop after the report with `make demo SERVE=0`"
+            ) from error
 
 
 class Command(FalsestepCommand):
@@ -50,14 +69,29 @@ class Command(FalsestepCommand):
 
     def run(self, **options: Any) -> None:
         serve = os.environ.get("SERVE", "1") != "0"
-        call_command("migrate", verbosity=0)
-        study = self._load()
-        standard = self._settle(study)
-        self._run_monitors(study, standard, timeout=options["timeout"])
-        self._report(study, standard, resamples=options["resamples"])
-        self._sign_ins(study, options["port"], serve=serve)
+        if serve:
+            refuse_taken(options["port"])
+        with self._alone():
+            call_command("migrate", verbosity=0)
+            study = self._load()
+            standard = self._settle(study)
+            self._run_monitors(study, standard, timeout=options["timeout"])
+            self._report(study, standard, resamples=options["resamples"])
+            self._sign_ins(study, options["port"], serve=serve)
         if serve:
             self._serve(options["port"])
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let no second demo work on the same home meanwhile: two would migrate one new database at once."""
+        with (Path(settings.HOME) / "demo.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.say("Another demo is at work here: waiting until it is through.")
+                self.stdout.flush()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _load(self) -> Study:
         traces = import_traces(path=SAMPLE / "questions.jsonl", study_slug=SLUG)
@@ -150,9 +184,13 @@ class Command(FalsestepCommand):
             sys.executable, "-m", "gunicorn", "config.wsgi",
             "--bind", f"127.0.0.1:{port}", "--threads", "8", "--log-level", "warning",
         ]  # fmt: skip
-        with OwnWorker() as worker:
+        with ending_in_order(), OwnWorker() as worker:
             worker.ensure()
-            site = subprocess.Popen(command, cwd=settings.BASE_DIR)
+            site = subprocess.Popen(
+                command,
+                cwd=settings.BASE_DIR,
+                preexec_fn=ends_with_us(),  # noqa: PLW1509 - it makes two calls into the C library, no more
+            )
             try:
                 while site.poll() is None:
                     worker.ensure()

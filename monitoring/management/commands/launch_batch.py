@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from monitoring import queries
 from monitoring.engine import planning, supervise
 from monitoring.engine.launch import launch_batch, refuse_if_unfit
 from monitoring.engine.options import MOST_INVALID_RETRIES, RCTRL_TRACES, STEP_PREFIXES, BatchOptions
+from monitoring.management.arguments import amount, words
 from monitoring.models import Batch
 
 
@@ -29,8 +29,8 @@ class Command(FalsestepCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", required=True, metavar="SLUG")
-        parser.add_argument("--monitors", required=True, type=_words, metavar="A,B", help="slugs of monitors")
-        parser.add_argument("--conditions", required=True, type=_words, metavar="BLIND,CERT,...")
+        parser.add_argument("--monitors", required=True, type=words, metavar="A,B", help="slugs of monitors")
+        parser.add_argument("--conditions", required=True, type=words, metavar="BLIND,CERT,...")
         parser.add_argument("--standard", type=int, metavar="N", help="version of the standard (the latest)")
         parser.add_argument(
             "--step-prefixes",
@@ -51,7 +51,12 @@ class Command(FalsestepCommand):
             default=0,
             help="how often a call is made again whose reply holds no verdict; each time is paid (0)",
         )
-        parser.add_argument("--max-cost", type=_amount, metavar="USD", help="the most that may be spent")
+        parser.add_argument(
+            "--allow-debaters",
+            action="store_true",
+            help="also models that took part in the study's debate; their runs are marked",
+        )
+        parser.add_argument("--max-cost", type=amount, metavar="USD", help="the most that may be spent")
         parser.add_argument("--dry-run", action="store_true", help="show the plan; write nothing")
         parser.add_argument("--wait", action="store_true", help="until the end, with a worker if none runs")
         parser.add_argument("--timeout", type=_seconds, default=3600.0, metavar="S", help="3600")
@@ -67,6 +72,7 @@ class Command(FalsestepCommand):
             step_prefixes=options["step_prefixes"],
             rctrl_traces=options["rctrl_traces"],
             invalid_retries=options["invalid_retries"],
+            allow_debaters=options["allow_debaters"],
         )
         quiet = options["json"] == "-"
         if options["dry_run"]:
@@ -136,23 +142,6 @@ def _refuse_unwritable(path: str | None) -> None:
         file = Path(path)
         if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
             raise UserError(f"{path} cannot be written")
-
-
-def _words(text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise argparse.ArgumentTypeError("name at least one")
-    return words
-
-
-def _amount(text: str) -> Decimal:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount in USD") from error
-    if not amount.is_finite() or amount <= 0 or amount >= 1_000_000:
-        raise argparse.ArgumentTypeError(f"a budget is more than 0 and less than a million USD, not {text}")
-    return amount.quantize(Decimal("0.000001"))
 
 
 def _seconds(text: str) -> float:

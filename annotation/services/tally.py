@@ -1,0 +1,213 @@
+"""Keeping count for the queue: labels per trace, traces per study and per labeller.
+
+The counts change in the transaction of what they count. Whatever writes many rows calls `refresh`, which counts
+a study anew; the others add one. A shared lock lets single changes run side by side and keeps them off a
+recount, whose snapshot could not know of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from annotation import masking
+from annotation.models import PersonProgress, Question, Study, StudyProgress, Trace, TraceProgress
+from annotation.queries import labeller_name
+from core.models import User
+
+LOCK = 0x66737470  # names our advisory locks on PostgreSQL
+CHUNK = 500
+
+# Both databases understand these statements: an upsert, and RETURNING.
+TRACES = """
+INSERT INTO annotation_traceprogress (trace_id, study_id, question_id, token, priority, wanted, labels)
+SELECT t.id, t.study_id, t.question_id, t.token, 0,
+       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free' AND c.id IS NULL
+            THEN s.overlap ELSE 0 END,
+       COALESCE(l.number, 0)
+FROM annotation_trace t
+JOIN annotation_question q ON q.id = t.question_id
+JOIN annotation_study s ON s.id = t.study_id
+LEFT JOIN annotation_checkitem c ON c.trace_id = t.id
+LEFT JOIN (
+    SELECT l.trace_id, COUNT(*) AS number FROM annotation_label l
+    JOIN annotation_trace lt ON lt.id = l.trace_id
+    WHERE lt.study_id = %(study)s AND l.arm = 'human' AND l.revision = 1 GROUP BY l.trace_id
+) l ON l.trace_id = t.id
+WHERE t.study_id = %(study)s
+ON CONFLICT (trace_id) DO UPDATE SET wanted = excluded.wanted, labels = excluded.labels
+WHERE annotation_traceprogress.wanted <> excluded.wanted OR annotation_traceprogress.labels <> excluded.labels
+"""
+STUDY = """
+INSERT INTO annotation_studyprogress (study_id, total, labelled, complete)
+SELECT CAST(%(study)s AS bigint), COUNT(*),
+       COALESCE(SUM(CASE WHEN labels > 0 THEN 1 ELSE 0 END), 0),
+       COALESCE(SUM(CASE WHEN labels >= wanted THEN 1 ELSE 0 END), 0)
+FROM annotation_traceprogress WHERE study_id = %(study)s AND wanted > 0
+ON CONFLICT (study_id) DO UPDATE
+SET total = excluded.total, labelled = excluded.labelled, complete = excluded.complete
+"""
+PEOPLE = """
+INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
+SELECT CAST(%(study)s AS bigint), labeller, SUM(mine), SUM(passed), '', '' FROM (
+    SELECT l.labeller AS labeller, 1 AS mine, CASE WHEN p.labels < p.wanted THEN 1 ELSE 0 END AS passed
+    FROM annotation_traceprogress p JOIN annotation_label l ON l.trace_id = p.trace_id
+    WHERE p.study_id = %(study)s AND p.wanted > 0 AND l.arm = 'human' AND l.revision = 1
+    UNION ALL
+    SELECT SUBSTR(u.username, 1, 100), 0, CASE WHEN p.labels < p.wanted THEN 1 ELSE 0 END
+    FROM annotation_skip k
+    JOIN annotation_traceprogress p ON p.trace_id = k.trace_id
+    JOIN core_user u ON u.id = k.person_id
+    WHERE p.study_id = %(study)s AND p.wanted > 0 AND NOT EXISTS (
+        SELECT 1 FROM annotation_label l WHERE l.trace_id = p.trace_id AND l.arm = 'human'
+        AND l.labeller = SUBSTR(u.username, 1, 100))
+) one WHERE 1 = 1 GROUP BY labeller
+ON CONFLICT (study_id, labeller) DO UPDATE SET mine = excluded.mine, passed = excluded.passed
+"""
+ONE_LABEL = (
+    "UPDATE annotation_traceprogress SET labels = labels + 1 WHERE trace_id = %s RETURNING labels, wanted"
+)
+ONE_PERSON = """
+INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
+VALUES (%s, %s, %s, %s, '', '')
+ON CONFLICT (study_id, labeller) DO UPDATE
+SET mine = annotation_personprogress.mine + excluded.mine,
+    passed = annotation_personprogress.passed + excluded.passed - %s * (
+        SELECT COUNT(*) FROM annotation_skip k JOIN core_user u ON u.id = k.person_id
+        WHERE k.trace_id = %s AND SUBSTR(u.username, 1, 100) = excluded.labeller)
+"""
+OTHERS = """
+UPDATE annotation_personprogress SET passed = passed - 1
+WHERE study_id = %(study)s AND labeller <> %(labeller)s AND labeller IN (
+    SELECT labeller FROM annotation_label
+    WHERE trace_id = %(trace)s AND arm = 'human' AND revision = 1
+    UNION
+    SELECT SUBSTR(u.username, 1, 100) FROM annotation_skip k JOIN core_user u ON u.id = k.person_id
+    WHERE k.trace_id = %(trace)s)
+"""
+
+
+def hold(study_id: int, *, recount: bool = False) -> None:
+    """Keep recounts away until the transaction ends; with `recount`, single changes too."""
+    if connection.vendor == "postgresql":
+        name = "pg_advisory_xact_lock" if recount else "pg_advisory_xact_lock_shared"
+        _run(f"SELECT {name}(%s, %s)", [LOCK, study_id])
+
+
+def refresh(study: Study) -> None:
+    """Count a study anew: after an import, after its settings or the status of a question changed."""
+    with transaction.atomic():
+        hold(study.pk, recount=True)
+        study.refresh_from_db(fields=["overlap", "coverage", "share"])
+        values = {"study": study.pk}
+        _run(TRACES, values)
+        if study.coverage == Study.Coverage.STRATIFIED:
+            _leave_out(study)
+        _run(STUDY, values)
+        PersonProgress.objects.filter(study=study).update(mine=0, passed=0, cursor="", until="")
+        _run(PEOPLE, values)
+
+
+def verify(study: Study) -> list[str]:
+    """Return what the counts have wrong, in words; nothing is changed."""
+    with transaction.atomic():
+        stored = _state(study)
+        refresh(study)
+        counted = _state(study)
+        transaction.set_rollback(True)
+    return [
+        f"{name}: {stored.get(name, 'missing')} is kept, {counted.get(name, 'nothing')} was counted"
+        for name in sorted({*stored, *counted})
+        if stored.get(name) != counted.get(name)
+    ]
+
+
+def trace_added(trace: Trace) -> None:
+    """Count one new trace. Many at once: `refresh`."""
+    study = trace.study
+    readable = (
+        trace.question.status == Question.Status.INCLUDED
+        and trace.n_steps is not None
+        and trace.cut != Trace.Cut.TEXT_FREE
+    )
+    wanted = study.overlap if readable else 0
+    TraceProgress.objects.create(
+        trace=trace, study=study, question_id=trace.question_id, token=trace.token, wanted=wanted
+    )
+    if wanted and not StudyProgress.objects.filter(study=study).update(total=F("total") + 1):
+        StudyProgress.objects.create(study=study, total=1)
+
+
+def label_added(*, trace: Trace, labeller: str) -> None:
+    """Count a labeller's first label of the human arm on a trace."""
+    row = _run(ONE_LABEL, [trace.pk])
+    if row is None or row[1] == 0:
+        return
+    labels, wanted = row
+    complete, begun = labels == wanted, labels == 1
+    if complete or begun:
+        StudyProgress.objects.filter(study=trace.study_id).update(
+            labelled=F("labelled") + int(begun), complete=F("complete") + int(complete)
+        )
+    was_open = int(labels <= wanted)
+    _run(ONE_PERSON, [trace.study_id, labeller, 1, int(labels < wanted), was_open, trace.pk])
+    if complete:
+        _run(OTHERS, {"study": trace.study_id, "labeller": labeller, "trace": trace.pk})
+
+
+def skip_added(*, trace: Trace, person: User) -> None:
+    """Count a person's first skip of a trace that they have not labelled."""
+    row = TraceProgress.objects.filter(trace=trace, labels__lt=F("wanted")).exists()
+    if row and not trace.labels.filter(arm="human", labeller=labeller_name(person)).exists():
+        _run(ONE_PERSON, [trace.study_id, labeller_name(person), 0, 1, 0, trace.pk])
+
+
+def sampled(study: Study) -> set[int]:
+    """Return the questions that people read under stratified coverage: of each subject the study's share, rounded up.
+
+    Which ones is drawn by the study's secret, so the choice stays when the study is counted again.
+    """
+    subjects: dict[str, list[tuple[str, int]]] = {}
+    rows = Question.objects.filter(study=study, status=Question.Status.INCLUDED)
+    for key, name, subject in rows.values_list("pk", "external_id", "subject"):
+        subjects.setdefault(subject, []).append((masking.keyed(study, "sample", name), key))
+    return {
+        key
+        for ranked in subjects.values()
+        for _, key in sorted(ranked)[: math.ceil(len(ranked) * study.share / 100)]
+    }
+
+
+def _leave_out(study: Study) -> None:
+    kept = sampled(study)
+    keys = Question.objects.filter(study=study).values_list("pk", flat=True)
+    left = [key for key in keys if key not in kept]
+    for start in range(0, len(left), CHUNK):
+        TraceProgress.objects.filter(question__in=left[start : start + CHUNK]).update(wanted=0)
+
+
+def _run(statement: str, values: Any) -> tuple[int, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone() if cursor.description else None
+
+
+def _state(study: Study) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {
+        f"trace {token}": (wanted, labels)
+        for token, wanted, labels in TraceProgress.objects.filter(study=study)
+        .values_list("token", "wanted", "labels")
+        .iterator()
+    }
+    for total, labelled, complete in StudyProgress.objects.filter(study=study).values_list(
+        "total", "labelled", "complete"
+    ):
+        if total:
+            found["study"] = (total, labelled, complete)
+    people = PersonProgress.objects.filter(study=study).exclude(mine=0, passed=0)
+    for labeller, mine, passed in people.values_list("labeller", "mine", "passed"):
+        found[f"labeller {labeller}"] = (mine, passed)
+    return found

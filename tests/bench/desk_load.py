@@ -1,0 +1,376 @@
+"""The desk on PostgreSQL with 100,000 traces and 1,000,000 labels: single requests, then twenty people at once.
+
+Run by `make bench` when DATABASE_URL is given, or alone: `python -m tests.bench.desk_load`. The site is served
+by gunicorn on 127.0.0.1 over a scratch database, which is dropped again. Times are those of a client: from the
+request's first byte to the answer's last, over one open connection.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import re
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from tests.bench.measure import Figure
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS, PEOPLE = 33_334, 20
+SECONDS = 20
+SETUP = """
+import json, sys, time, django
+django.setup()
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.management import call_command
+from django.db import connection
+from annotation.imports.traces import import_traces
+from annotation.models import Label, Membership, Role, Study
+from annotation.services import tally
+from annotation.services.sharing import change_queue
+from core.models import User
+
+call_command("migrate", verbosity=0)
+begun = time.perf_counter()
+import_traces(path=sys.argv[1], study_slug="bench")
+imported = time.perf_counter() - begun
+study = Study.objects.get(slug="bench")
+sessions = {}
+for number in range(int(sys.argv[2])):
+    person = User(username=f"p{number}")
+    person.set_unusable_password()
+    person.save()
+    for role in (Role.ANNOTATOR, Role.LEAD, Role.ADMINISTRATOR)[: 3 if number == 0 else 1]:
+        Membership.objects.create(study=study, person=person, role=role)
+    session = SessionStore()
+    session[SESSION_KEY] = str(person.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    session.create()
+    sessions[person.username] = session.session_key
+with connection.cursor() as cursor:
+    # Each trace has the labels of every other person: ten of twenty. One more is wanted of each.
+    cursor.execute(
+        "INSERT INTO annotation_label (trace_id, arm, labeller, person_id, final_correct, first_error_step, "
+        "comment, revision, source, created_at) "
+        "SELECT t.id, 'human', u.username, u.id, MOD(t.id + u.id, 3) <> 0, "
+        "CASE WHEN MOD(t.id + u.id, 4) = 0 THEN 1 + MOD(t.id, 12) END, '', 1, 'bench', "
+        "now() - interval '1 year' + t.id * interval '1 second' "
+        "FROM annotation_trace t JOIN core_user u ON MOD(t.id + u.id, 2) = 0 WHERE t.study_id = %s", [study.pk])
+begun = time.perf_counter()
+tally.refresh(study)
+recount = time.perf_counter() - begun
+change_queue(study=study, actor=None, overlap=11, coverage="complete", share=100, sharing="free",
+             show_reference_answer=True)
+with connection.cursor() as cursor:
+    cursor.execute("VACUUM ANALYZE")
+print(json.dumps({"sessions": sessions, "imported": imported, "recount": recount,
+                  "traces": study.traces.count(), "labels": Label.objects.count()}))
+"""
+VERIFY = """
+import django
+django.setup()
+from annotation.models import Label, Study
+from annotation.services import tally
+print(len(tally.verify(Study.objects.get(slug="bench"))), Label.objects.filter(source="desk").count())
+"""
+
+
+def write_questions(path: Path) -> Path:
+    """Write questions with three traces of 12 steps each, every formula different, about 1.5 kB a trace."""
+    chance = random.Random(0)
+    words = [
+        "then",
+        "hence",
+        "with the field",
+        "along the axis",
+        "energy is conserved",
+        "we find",
+        "for small angles",
+    ]
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(QUESTIONS):
+            traces = []
+            for letter in "ABC":
+                steps = [
+                    f"({k}) {' '.join(chance.choices(words, k=4))} "
+                    f"$x_{{{k}}} = \\frac{{{chance.randrange(10**6)}}}{{2}} v_{{{number}}}^2 + {k}$ in the end.\n"
+                    for k in range(1, 13)
+                ]
+                traces.append(
+                    {"response_label": f"Response {letter}", "generator": "g", "text": "".join(steps)}
+                )
+            question = {
+                "question_id": f"q{number}",
+                "statement": f"A body of mass $m_{{{number}}}$ moves. Find $x$.",
+                "reference_answer": f"${number}\\,\\mathrm{{m}}$",
+                "subject": ("optics", "mechanics", "thermodynamics")[number % 3],
+            }
+            file.write(json.dumps({**question, "traces": traces}) + "\n")
+    return path
+
+
+class Person:
+    """One browser: a kept connection, a session, a CSRF token."""
+
+    def __init__(self, port: int, session: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self.token = secrets.token_hex(16)
+        self.headers = {
+            "Cookie": f"sessionid={session}; csrftoken={self.token}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+
+    def call(self, path: str, **form: str) -> tuple[int, str, str, float]:
+        """Send a request (POST if there is a form); return status, location, body and seconds."""
+        body = urllib.parse.urlencode({"csrfmiddlewaretoken": self.token, **form}) if form else None
+        begun = time.perf_counter()
+        self.connection.request("POST" if form else "GET", path, body=body, headers=self.headers)
+        response = self.connection.getresponse()
+        text = response.read().decode()
+        spent = time.perf_counter() - begun
+        return response.status, response.headers.get("Location", ""), text, spent
+
+
+@dataclass
+class Times:
+    """Seconds of each kind of request, and what went wrong."""
+
+    claim: list[float] = field(default_factory=list)
+    read: list[float] = field(default_factory=list)
+    save: list[float] = field(default_factory=list)
+    loops: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+def loop(person: Person, times: Times) -> None:
+    """Next, read, save: as the page does it with its form's own values."""
+    status, page, _, spent = person.call("/studies/bench/queue/next/", go="1")
+    if status != 302 or "/traces/" not in page:
+        times.errors.append(f"next: {status} {page}")
+        return
+    times.claim.append(spent)
+    status, _, text, spent = person.call(page)
+    if status != 200 or text.count('class="step"') != 12 or text.count("<math") < 14:
+        times.errors.append(f"read: {status}")
+        return
+    times.read.append(spent)
+    revision = re.search(r'name="revision" value="(\d+)"', text)
+    status, _, _, spent = person.call(
+        page,
+        final="right",
+        first_error="step",
+        step="3",
+        comment="",
+        active_seconds="12",
+        draft_version="0",
+        revision=revision[1] if revision else "",
+        then="queue",
+    )
+    if status != 302:
+        times.errors.append(f"save: {status}")
+        return
+    times.save.append(spent)
+    times.loops += 1
+
+
+@contextmanager
+def served(database: str, home: Path) -> Iterator[int]:
+    """Serve the site on a free port of 127.0.0.1 and yield it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "config.wsgi",
+        "--bind",
+        f"127.0.0.1:{port}",
+        "--workers",
+        "2",
+    ]
+    command += ["--threads", "5", "--log-level", "error", "--keep-alive", "30"]
+    process = subprocess.Popen(command, cwd=ROOT, env=_environment(database, home))
+    try:
+        for _ in range(150):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _environment(database: str, home: Path) -> dict[str, str]:
+    found = {key: value for key, value in os.environ.items() if key != "REDIS_URL"}
+    return found | {
+        "DATABASE_URL": database,
+        "FALSESTEP_SECRET_KEY": "bench",
+        "FALSESTEP_HOME": str(home),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+
+
+def percentile(times: list[float], share: float) -> float:
+    """Return the time that this share of the requests did not exceed."""
+    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+def told(name: str, times: list[float], note: str = "") -> Figure:
+    """Return the median, with the 95th percentile and the number of requests beside it."""
+    p95 = f"p95 {1000 * percentile(times, 0.95):.1f} ms, n = {len(times)}"
+    return Figure(name, statistics.median(times), f"{p95}{', ' + note if note else ''}")
+
+
+def measure(server: str, home: Path) -> Iterator[Figure]:
+    """Yield the figures of the desk under load, on a scratch database of the server."""
+    name = f"falsestep_bench_{secrets.token_hex(4)}"
+    base = server.rsplit("/", 1)[0]
+    path = write_questions(home / "load.jsonl")
+    with psycopg.connect(f"{base}/postgres", autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield from _measured(f"{base}/{name}", home, path)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _python(code: str, database: str, home: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT,
+        env=_environment(database, home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return done.stdout
+
+
+def _measured(database: str, home: Path, path: Path) -> Iterator[Figure]:
+    made = json.loads(_python(SETUP, database, home, str(path), str(PEOPLE)))
+    traces, labels = made["traces"], made["labels"]
+    yield Figure(
+        f"import of {traces:,} traces of 12 steps",
+        made["imported"],
+        f"{traces / made['imported']:,.0f} traces a second",
+    )
+    yield Figure(f"counting the study anew, {labels:,} labels", made["recount"])
+    with psycopg.connect(database) as connection:
+        tokens = [row[0] for row in connection.execute("SELECT token FROM annotation_trace ORDER BY token")]
+    with served(database, home) as port:
+        people = [Person(port, session) for session in made["sessions"].values()]
+        chance = random.Random(1)
+        for person in people:  # warms each worker's imports and templates
+            person.call(f"/studies/bench/traces/{chance.choice(tokens)}/")
+        single = Times()
+        for _ in range(20):
+            for person in people:
+                loop(person, single)
+        if single.errors:
+            raise RuntimeError(f"{len(single.errors)} errors, the first: {single.errors[0]}")
+        yield told("next: claim a trace", single.claim)
+        yield told("read: annotation page after a claim", single.read)
+        yield told("save: submit a label", single.save)
+        anywhere = [
+            chance.choice(people).call(f"/studies/bench/traces/{tokens[int(k * len(tokens) / 400)]}/")[3]
+            for k in range(400)
+        ]
+        yield told("annotation page of any trace, first to last", anywhere)
+        for words, address in (
+            ("queue page", "queue/"),
+            ("queue page, its last", "queue/?page=1000"),
+            ("questions, first page", "questions/"),
+            ("questions, last page", f"questions/?page={QUESTIONS // 50}"),
+            ("who reads what", "queue/rules/"),
+            ("study", ""),
+        ):
+            found = [people[0].call(f"/studies/bench/{address}") for _ in range(12)]
+            if {answer[0] for answer in found} != {200}:
+                raise RuntimeError(f"{address}: {found[0][0]}")
+            yield told(words, [answer[3] for answer in found[2:]])
+        together = _together(port, list(made["sessions"].values()))
+        yield Figure(
+            f"{PEOPLE} people in a closed loop for {SECONDS} s: a loop",
+            SECONDS * PEOPLE / together.loops,
+            f"{together.loops / SECONDS:.1f} loops a second, {len(together.errors)} errors",
+        )
+        for words, times in (("next", together.claim), ("read", together.read), ("save", together.save)):
+            yield told(f"  {words}, {PEOPLE} people at once", times)
+    wrong, kept = _python(VERIFY, database, home).split()
+    done = single.loops + together.loops
+    yield Figure("labels kept, of those saved", 0, f"{kept} of {done}; counts that are wrong: {wrong}")
+
+
+def _together(port: int, sessions: list[str]) -> Times:
+    """Let everybody loop without think time until the time is over; bounded by the clock and by count."""
+    times = [Times() for _ in sessions]
+    barrier = threading.Barrier(len(sessions))
+
+    def work(session: str, mine: Times) -> None:
+        person = Person(port, session)
+        barrier.wait(timeout=30)
+        end = time.perf_counter() + SECONDS
+        for _ in range(5_000):
+            if time.perf_counter() >= end or len(mine.errors) > 5:
+                break
+            try:
+                loop(person, mine)
+            except (OSError, http.client.HTTPException) as error:
+                mine.errors.append(repr(error))
+                person = Person(port, session)
+
+    threads = [
+        threading.Thread(target=work, args=(session, mine))
+        for session, mine in zip(sessions, times, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=SECONDS + 60)
+    total = Times()
+    for mine in times:
+        total.claim += mine.claim
+        total.read += mine.read
+        total.save += mine.save
+        total.loops += mine.loops
+        total.errors += mine.errors
+    return total
+
+
+def main() -> None:
+    """Measure alone, on the server that DATABASE_URL names."""
+    server = os.environ.get("DATABASE_URL", "")
+    if not server.startswith("postgres"):
+        raise SystemExit("set DATABASE_URL to a PostgreSQL database; a scratch one is made beside it")
+    with tempfile.TemporaryDirectory(prefix="falsestep-bench-") as home:
+        for figure in measure(server, Path(home)):
+            print(f"  {figure}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
