@@ -37,7 +37,9 @@ class DisputesView(ApiView):
         """List disputes by state and kind, in an order that tells nothing."""
         study = access.study_of_lead(self.person, slug)
         asked = self.query(shapes.DisputesQuery)
-        rows = queries.disputes_in(study, state=asked["state"], kind=asked["kind"])
+        rows = queries.disputes_in(study, state=asked["state"], kind=asked["kind"]).select_related(
+            "trace__question"
+        )
         return self.listed(rows, shapes.DisputeRowSerializer, shown=_rows)
 
 

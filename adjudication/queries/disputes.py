@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -114,20 +114,31 @@ def frozen_in(decision: Decision) -> ReferenceStandard | None:
 def disputes_in(
     study: Study, *, state: str, kind: str | None = None, words: str = "", order: str = "shuffled"
 ) -> QuerySet[Dispute]:
-    """Return the disputes of a list page: `state`, `kind` and `order` are keys of the tables above.
+    """Return the disputes of a list page in its order: `state`, `kind` and `order` are keys of the tables above.
+
+    Page over their keys and read the page by `disputes_by_key`: joined, every row before it would be read too.
 
     `words` looks in the question's id and subject.
     """
-    disputes = Dispute.objects.filter(IN_STATE[state], study=study).select_related("trace__question")
+    disputes = Dispute.objects.filter(IN_STATE[state], study=study)
     if kind is not None:
         disputes = disputes.filter(OF_KIND[kind])
     if words:
         disputes = disputes.filter(
             Q(trace__question__external_id__icontains=words) | Q(trace__question__subject__icontains=words)
         )
-    return disputes.defer("trace__steps", "trace__preamble", "trace__question__statement").order_by(
-        *ORDERS[order]
+    return disputes.order_by(*ORDERS[order])
+
+
+def disputes_by_key(keys: Sequence[int]) -> list[Dispute]:
+    """Return disputes with their traces and questions, in the order of the keys, without long texts."""
+    found = (
+        Dispute.objects.filter(pk__in=list(keys))
+        .select_related("trace__question")
+        .defer("trace__steps", "trace__preamble", "trace__question__statement", "trace__question__rationale")
     )
+    by_key = {dispute.pk: dispute for dispute in found}
+    return [by_key[key] for key in keys if key in by_key]
 
 
 def decided_with_debate(study: Study) -> QuerySet[Dispute]:

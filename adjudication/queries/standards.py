@@ -19,6 +19,11 @@ def standards_of(study: Study) -> QuerySet[ReferenceStandard]:
     return study.standards.select_related("parent", "frozen_by", "guideline").order_by("-version")
 
 
+def is_large(study: Study, many: int) -> bool:
+    """Whether a study has more traces than so many; reads no further than that."""
+    return Trace.objects.filter(study=study).order_by()[many : many + 1].exists()
+
+
 def latest_standard(study: Study) -> ReferenceStandard | None:
     """Return the newest standard, if one was frozen."""
     return standards_of(study).first()

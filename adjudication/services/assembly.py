@@ -121,7 +121,7 @@ def assemble(study: Study) -> list[Draft]:
         elif decision:
             row = _ruled(base, decision)
         elif pk in sent:
-            row = replace(base, status_reason=BY_RULE, provenance=Provenance.OPEN_DISPUTE)
+            row = _left_open(base, BY_RULE)
         else:
             row = _from_labels(base, labels)
         if pk in held and row.status != StandardLabel.Status.EXCLUDED:
@@ -256,13 +256,29 @@ def _from_labels(base: StandardRow, labels: Sequence[_Said]) -> StandardRow:
     kinds = kinds_of(judgements)
     if kinds:
         reason = f"open dispute: {', '.join(kinds)}"
-        return replace(base, status_reason=reason, provenance=Provenance.OPEN_DISPUTE)
+        return _left_open(base, reason)
     arms = {said.arm for said in labels}
     if len(arms) == 2:
         provenance = Provenance.BOTH_ARMS_AGREE
     else:
         provenance = Provenance.HUMAN_ONLY if Label.Arm.HUMAN in arms else Provenance.DEBATE_ONLY
     return _settled(base, merged(judgements)[0], provenance)
+
+
+def _left_open(base: StandardRow, reason: str) -> StandardRow:
+    """Leave a dispute open in the standard, without what each arm had said.
+
+    Its lead still has to settle it blind: neither the row nor the hash over it may tell which arm said what.
+    """
+    return replace(
+        base,
+        status_reason=reason,
+        provenance=Provenance.OPEN_DISPUTE,
+        human_final_correct=None,
+        human_first_error_step=None,
+        debate_final_correct=None,
+        debate_first_error_step=None,
+    )
 
 
 def _key_is_newer(answer: ReferenceAnswer | None, labels: Sequence[_Said], ruled_at: datetime | None) -> bool:

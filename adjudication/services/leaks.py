@@ -43,6 +43,8 @@ VISITED = frozenset(
         "key_audits",
         "key_audit",
         "grading",
+        "critical_roles",
+        "critical_role",
     }
 )
 # Pages that show a solution, and the way from the token in their address to it.

@@ -45,12 +45,14 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     order = asked["order"] if asked["order"] in queries.ORDERS else "shuffled"
     words = request.GET.get("words", "").strip()[:100]
     counts = queries.dispute_counts(study)
-    pages = Paginator(queries.disputes_in(study, state=state, kind=kind, words=words, order=order), PER_PAGE)
+    keys = queries.disputes_in(study, state=state, kind=kind, words=words, order=order)
+    pages = Paginator(keys.values_list("pk", flat=True), PER_PAGE)
     if not words:
         # The counts are there already: the paginator need not ask the database again.
         pages.count = counts[state][kind or "all"]
     page = pages.get_page(request.GET.get("page"))
-    rulings = queries.rulings_on(page.object_list) if state == "decided" else {}
+    found = queries.disputes_by_key(list(page.object_list))
+    rulings = queries.rulings_on(found) if state == "decided" else {}
     kept = {name: value for name, value in (("kind", kind), ("order", order), ("words", words)) if value}
     return render(
         request,
@@ -68,7 +70,7 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
             "kept": urlencode(kept),
             "kept_but_kind": urlencode({name: value for name, value in kept.items() if name != "kind"}),
             "page": page,
-            "rows": [(dispute, rulings.get(dispute.pk)) for dispute in page.object_list],
+            "rows": [(dispute, rulings.get(dispute.pk)) for dispute in found],
         },
     )
 

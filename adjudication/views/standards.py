@@ -13,11 +13,13 @@ from adjudication import access, queries, sources
 from adjudication.forms import FreezeForm
 from adjudication.models import ReferenceStandard, StandardLabel
 from adjudication.pages import changes_between
-from adjudication.services.assembly import freeze_preconditions
+from adjudication.services.assembly import Precondition, freeze_preconditions
 from adjudication.services.standards import FreezeRefused, freeze_standard
 from annotation.access import roles_in
 from annotation.models import Role, Study
 from core.access import person_of
+
+MANY = 5_000
 
 
 @require_safe
@@ -92,6 +94,10 @@ def _agreement(pk: int, sha256: str) -> queries.Agreement:
     return queries.agreement_of(ReferenceStandard.objects.get(pk=pk, sha256=sha256))
 
 
+def _blocks(conditions: list[Precondition] | None) -> bool:
+    return any(condition.blocks for condition in conditions or [])
+
+
 def _versions(
     request: HttpRequest,
     study: Study,
@@ -100,7 +106,16 @@ def _versions(
     refused: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    conditions = freeze_preconditions(study)
+    fragment = bool(getattr(request, "htmx", False))
+    # What a freeze would find is read from every trace: where there are many, the page comes first.
+    at_once = fragment or status != 200 or "conditions" in request.GET or not queries.is_large(study, MANY)
+    conditions = freeze_preconditions(study) if at_once else None
+    if fragment:
+        return render(
+            request,
+            "adjudication/_conditions.html",
+            {"study": study, "conditions": conditions, "blocked": _blocks(conditions)},
+        )
     return render(
         request,
         "adjudication/standards.html",
@@ -108,7 +123,7 @@ def _versions(
             "study": study,
             "standards": queries.standards_of(study),
             "conditions": conditions,
-            "blocked": any(condition.blocks for condition in conditions),
+            "blocked": _blocks(conditions),
             "refused": refused,
             "may_freeze": Role.LEAD in roles_in(study, person_of(request)),
             "form": form or FreezeForm(),

@@ -12,6 +12,7 @@ from django.urls import reverse
 from adjudication import queries
 from adjudication.masking import fingerprint
 from adjudication.models import Decision, Dispute, ReferenceStandard
+from adjudication.views import standards as standards_views
 from annotation.models import Label, Membership, Question, Role, Study, Trace
 from core.models import User
 from tests.adjudication.build import HUMAN, both, make_dispute, make_standard, settle
@@ -409,3 +410,18 @@ def test_reading_writes_nothing(lead: Client, dispute: Dispute) -> None:
         lead.get(_address(name, dispute))
     after = [list(model.objects.values()) for model in (Dispute, Decision, Question, ReferenceStandard)]
     assert after == before
+
+
+def test_a_large_study_s_standards_come_before_what_a_freeze_would_find(
+    lead: Client, dispute: Dispute, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = reverse("standards", args=[study.slug])
+    assert "wait for a decision of the lead" in lead.get(address).content.decode()
+    monkeypatch.setattr(standards_views, "MANY", 0)
+    page = lead.get(address).content.decode()
+    assert "wait for a decision of the lead" not in page
+    assert 'href="?conditions=1"' in page
+    assert "wait for a decision of the lead" in lead.get(address + "?conditions=1").content.decode()
+    fragment = lead.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "wait for a decision of the lead" in fragment
+    assert "<html" not in fragment

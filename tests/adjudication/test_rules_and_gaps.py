@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -222,3 +224,35 @@ def test_the_rules_page_sets_and_refuses(study: Study, adam: User, olga: User, c
     assert client.post(gap, {"reason": "x"}).status_code == 302
     assert client.post(gap, {"reason": "y"}).status_code == 409
     assert b"the whole study" in client.get(address).content
+
+
+@pytest.mark.parametrize("said", [(True, 3), (False, None)])
+def test_the_page_of_a_sent_trace_does_not_tell_which_arm_spoke(
+    study: Study, adam: User, client: Client, said: tuple[bool, int | None]
+) -> None:
+    client.force_login(adam)
+    both(make_trace(make_question(study)), (True, None), (True, None))
+    trace = make_trace(make_question(study))
+    token = "0123456789abcdef0123"
+    addresses = [
+        reverse("disputes", args=[study.slug]),
+        reverse("dispute", args=[study.slug, token]),
+        reverse("standards", args=[study.slug]),
+        reverse("adjudication_rules", args=[study.slug]),
+    ]
+
+    def pages(arm: str) -> list[bytes]:
+        found: list[bytes] = []
+        with pytest.raises(RuntimeError), transaction.atomic():
+            label_trace(trace, [(arm, "somebody", *said)])
+            set_rules(study=study, new=NewRules(one_arm="all", debate_expected="no"))
+            state_gap(study=study, trace=trace, reason="no more")
+            Dispute.objects.update(token=token)
+            for address in addresses:
+                answer = client.get(address)
+                assert answer.status_code == 200
+                found.append(re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.content))
+            raise RuntimeError("taken out again")
+        return found
+
+    assert pages(HUMAN) == pages(DEBATE)

@@ -1,0 +1,330 @@
+"""No page tells a lead who said what before the decision, whatever other roles they have.
+
+Every address of the site is found in the address table and classified; one that is not fails the test. The
+arms' labels, with their words, are exchanged in the database, and every answer must be the same to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from adjudication.models import Dispute
+from adjudication.services.blindness import open_arguments
+from adjudication.services.disputes import recompute_disputes
+from adjudication.services.rules import NewRules, set_rules, state_gap
+from adjudication.services.standards import freeze_standard
+from annotation.models import DebateRound, Role, Study
+from monitoring.models import Batch, Monitor, Run, Verdict
+from monitoring.report.services import compute_report
+from tests.build import make_label, make_person, make_question, make_trace
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+# Tokens against forgery are random on every page: 64 letters and digits, unlike a sha256 not all of them small.
+TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
+
+# What a lead, who may hold every other role too, gets before deciding: a page ("shown"), a refusal as long as
+# disputes are open ("refused"), or nothing to read, since the address only takes orders ("orders").
+PAGES = {
+    "healthz": "shown",
+    "login": "shown",
+    "home": "shown",
+    "tokens": "shown",
+    "study": "shown",
+    "questions": "shown",
+    "arm": "shown",
+    "coverage": "shown",
+    "exports": "shown",
+    "guideline": "shown",
+    "queue": "shown",
+    "annotate": "shown",
+    "disputes": "shown",
+    "dispute": "shown",
+    "debates": "shown",
+    "adjudication_rules": "shown",
+    "standards": "shown",
+    "standard": "shown",
+    "standard_difference": "shown",
+    "critical_roles": "shown",
+    "critical_role": "shown",
+    "standard_figures": "shown",
+    "report_latest": "shown",
+    "report": "shown",
+    "report_json": "shown",
+    "monitors": "shown",
+    "monitor_add": "orders",
+    "batches": "shown",
+    "batch_new": "shown",
+    "batch": "shown",
+    "batch_progress": "shown",
+    "debate": "refused",
+    "download_labels": "refused",
+    "draft": "orders",
+    "logout": "orders",
+    "theme": "orders",
+    "token_revoke": "orders",
+    "queue_next": "orders",
+    "report_key": "orders",
+    "skip": "orders",
+    "recompute_disputes": "orders",
+    "decide": "orders",
+    "undo_decision": "orders",
+    "state_gap": "orders",
+    "open_arguments": "orders",
+    "reveal_sources": "orders",
+    "state_study_gap": "orders",
+    "freeze": "orders",
+    "code_role": "orders",
+    "take_back_role": "orders",
+    "report_compute": "orders",
+    "batch_pause": "orders",
+    "batch_resume": "orders",
+    "batch_cancel": "orders",
+    "batch_retry": "orders",
+}
+QUERIES = {
+    "disputes": [
+        "?state=waiting",
+        "?state=decided",
+        "?kind=step",
+        "?kind=single",
+        "?order=weight",
+        "?words=q",
+    ],
+    "standard_figures": ["?figures=all"],
+    "critical_roles": ["?kind=uncoded"],
+}
+# Orders that end the session, or wake workers.
+NOT_SENT = {"logout", "batch_resume", "batch_retry", "report_compute", "token_revoke"}
+
+
+def _names(patterns: Any = None) -> Iterator[str]:
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(pattern, URLResolver):
+            if str(pattern.pattern) != "api/":  # tests/api walks the API likewise
+                yield from _names(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern):
+            yield pattern.name or str(pattern.pattern)
+
+
+def test_every_address_is_classified() -> None:
+    assert set(_names()) == set(PAGES), "say in PAGES what a lead gets there before deciding"
+
+
+class _Rollback(Exception):
+    pass
+
+
+class _Site:
+    """A study with a bit of everything, and a person who holds every role in it."""
+
+    def __init__(self, study: Study, client: Client) -> None:
+        self.study, self.client = study, client
+        self.lea = make_person("lea", study=study, roles=list(Role))
+        self.ana = make_person("ana", study=study, roles=[Role.ANNOTATOR])
+        client.force_login(self.lea)
+        question = make_question(study)
+        self.agreed = [make_trace(question) for _ in range(3)]
+        for trace, said in zip(self.agreed, ((True, None), (True, 2), (False, 3)), strict=True):
+            for arm, labeller in (("human", "ana"), ("debate", "debate")):
+                make_label(trace, arm=arm, labeller=labeller, final_correct=said[0], first_error_step=said[1])
+        self.disputed = [make_trace(make_question(study)) for _ in range(4)]
+        for trace in self.disputed:
+            DebateRound.objects.create(
+                trace=trace, name="R1", model="maker/debater", said={"is_correct": 1}, source="test"
+            )
+        study.refresh_from_db()
+
+    def fill(self, *, exchanged: bool = False, moved: bool = False) -> None:
+        """Put labels on the disputed traces; with `exchanged` each arm says what the other had said."""
+        first = ((True, 2, "The second step loses a sign, so it all fails from there."),)
+        values = [
+            (*first, (True, 4, "In step four the boundary term is dropped without a reason.")),
+            ((True, None, ""), (False, None, "wrong unit in the end")),
+            ((False, 1, "no"), (True, None, "fine")),
+            ((True, 3, ""), (False, 5, "")),
+        ]
+        for trace, (human, debate) in zip(self.disputed, values, strict=True):
+            if exchanged:
+                human, debate = debate, human
+            if moved:
+                human = (human[0], 5, human[2])
+            for arm, labeller, (right, step, words) in (
+                ("human", "ana", human),
+                ("debate", "debate", debate),
+            ):
+                make_label(
+                    trace,
+                    arm=arm,
+                    labeller=labeller,
+                    person=self.ana if arm == "human" else None,
+                    final_correct=right,
+                    first_error_step=step,
+                    comment=words,
+                )
+        # The last dispute waits for a second reader; on the others the lead states that none will come.
+        Study.objects.filter(pk=self.study.pk).update(overlap=2)
+        self.study.refresh_from_db()
+        set_rules(study=self.study, new=NewRules(arguments_open=True), actor=self.lea)
+        for trace in self.disputed[:3]:
+            state_gap(study=self.study, trace=trace, reason="one reader only", actor=self.lea)
+        recompute_disputes(study=self.study)
+        for number, trace in enumerate(self.disputed):
+            Dispute.objects.filter(trace=trace).update(token=f"{number:020x}")
+        open_arguments(dispute=Dispute.objects.get(trace=self.disputed[0]), lead=self.lea)
+        for _ in range(2):
+            freeze_standard(study=self.study, actor=self.lea, allow_open=True, note="so far")
+        standard = self.study.standards.get()
+        monitor = Monitor.objects.create(study=self.study, slug="always", provider="always")
+        batch = Batch.objects.create(
+            study=self.study, standard=standard, number=1, status=Batch.Status.FINISHED, token="b" * 20
+        )
+        run = Run.objects.create(
+            batch=batch, monitor=monitor, condition="BLIND", status=Run.Status.FINISHED, finished_at=NOW
+        )
+        for trace in [*self.agreed, *self.disputed]:
+            Verdict.objects.create(run=run, trace=trace, outcome="ok", has_error=True, first_error_step=1)
+        compute_report(study=self.study, standard=standard, actor=self.lea)
+
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        slug = self.study.slug
+        critical = self.agreed[1].token
+        arguments: dict[str, dict[str, Any]] = {
+            "standard": {"version": 1},
+            "standard_difference": {"version": 1, "other": 1},
+            "standard_figures": {"version": 1, "other": 1},
+            "report": {"version": 1},
+            "report_json": {"version": 1},
+            "report_compute": {"version": 1},
+            "critical_roles": {"version": 1},
+            "critical_role": {"version": 1, "token": critical},
+            "code_role": {"version": 1, "token": critical},
+            "take_back_role": {"version": 1, "token": critical},
+            "annotate": {"token": self.agreed[0].token},
+            "draft": {"token": self.agreed[0].token},
+            "report_key": {"token": self.agreed[0].token},
+            "skip": {"token": self.disputed[1].token},
+            "token_revoke": {"prefix": "x"},
+        }
+        without = {"healthz", "login", "logout", "tokens", "token_revoke", "theme", "home"}
+        for name in PAGES:
+            values = dict(arguments.get(name, {}))
+            if name not in without:
+                values["slug"] = slug
+            if name.startswith("batch") and name not in ("batches", "batch_new"):
+                values["number"] = 1
+            if name in DISPUTE_NAMES:
+                for number in range(len(self.disputed)):
+                    yield name, reverse(name, kwargs={**values, "token": f"{number:020x}"})
+                continue
+            yield name, reverse(name, kwargs=values)
+            if name == "annotate":
+                for trace in self.disputed:
+                    yield name, reverse(name, kwargs={"slug": slug, "token": trace.token})
+            for query in QUERIES.get(name, []):
+                yield name, reverse(name, kwargs=values) + query
+
+    def read(self) -> list[tuple[str, str, int, bytes]]:
+        """Read every page, then give every order with nothing in it; refusals are answers too."""
+        answers = []
+        listed = list(self.addresses())
+        for name, address in listed:
+            answer = self.client.get(address)
+            content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+            told = [(header, value) for header, value in answer.headers.items() if header != "Expires"]
+            headers = repr(sorted(told)).encode()
+            answers.append((name, f"GET {address}", answer.status_code, TOKEN.sub(b"", content) + headers))
+        for name, address in listed:
+            if name in NOT_SENT or PAGES[name] == "shown" or name == "freeze":
+                continue
+            answer = self.client.post(address, {})
+            content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+            answers.append((name, f"POST {address}", answer.status_code, TOKEN.sub(b"", content)))
+        return answers
+
+
+DISPUTE_NAMES = frozenset(
+    {"dispute", "decide", "undo_decision", "state_gap", "open_arguments", "reveal_sources", "debate"}
+)
+
+
+@pytest.fixture
+def site(study: Study, client: Client, monkeypatch: pytest.MonkeyPatch) -> _Site:
+    # Pages show times: they stand still, or two readings would differ by themselves.
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    return _Site(study, client)
+
+
+def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
+    found: Any = None
+    cache.clear()
+    with pytest.raises(_Rollback), transaction.atomic():
+        fill()
+        found = read()
+        raise _Rollback
+    return found
+
+
+def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site: _Site) -> None:
+    there = _under(site.fill, site.read)
+    again = _under(site.fill, site.read)
+    assert _unlike(there, again) == [], "the pages differ by themselves: the comparison would prove nothing"
+    exchanged = _under(lambda: site.fill(exchanged=True), site.read)
+    assert _unlike(there, exchanged) == []
+
+
+def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
+    answers = _under(site.fill, site.read)
+    statuses: dict[str, set[int]] = {}
+    for name, what, status, _ in answers:
+        if what.startswith("GET"):
+            statuses.setdefault(name, set()).add(status)
+    wrong = {
+        name: found
+        for name, found in statuses.items()
+        if not found
+        <= {"shown": {200, 301, 302}, "refused": {403, 404, 405, 409}, "orders": {405}}[PAGES[name]]
+    }
+    assert wrong == {}
+    arguments = [content for name, what, _, content in answers if what.endswith(f"disputes/{0:020x}/")]
+    assert any(b"boundary term" in content for content in arguments)
+
+
+def test_the_comparison_notices_another_value(site: _Site) -> None:
+    there = _under(site.fill, site.read)
+    moved = _under(lambda: site.fill(moved=True), site.read)
+    assert any(name == "dispute" for name, _ in _unlike(there, moved))
+
+
+def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(site: _Site) -> None:
+    """The words themselves: names, models and texts of the debate stand on no page before the decision."""
+    answers = _under(site.fill, site.read)
+    for name, what, status, content in answers:
+        if status != 200 or not what.startswith("GET"):
+            continue
+        for word in (b"maker/debater", b"wrong unit in the end", site.disputed[0].response_label.encode()):
+            assert word not in content, (name, word)
+        if name == "dispute":
+            assert b"debate" not in content.lower()
+            assert b"human" not in content.lower()
+
+
+def _unlike(one: list[Any], other: list[Any]) -> list[tuple[str, str]]:
+    assert [answer[:2] for answer in one] == [answer[:2] for answer in other]
+    return [a[:2] for a, b in zip(one, other, strict=True) if a != b]
+
+
+def test_no_address_shows_the_audit_trail_or_an_admin_site() -> None:
+    """Both would tell who said what; a page of either must be classified, and masked, before it comes."""
+    assert not [name for name in PAGES if "audit" in name or "admin" in name]
