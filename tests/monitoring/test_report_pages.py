@@ -164,6 +164,8 @@ def test_the_page_has_no_inline_style_or_script_and_escapes_names(
     services.compute_report(study=study, standard=scored)
     page = signed_in(olga).get(url("report", study, 1)).content.decode()
     assert "style=" not in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
     assert "<b>&bold" not in page
     assert "&lt;b&gt;&amp;bold" in page
     assert "<script>" not in page

@@ -241,3 +241,18 @@ def test_the_bounds_of_a_change_hold_its_estimate(shared: Path) -> None:
     for record in held:
         least, most = record["bounds"]
         assert least - 0.02 <= record["estimate"] <= most + 0.02  # other denominators: the covered traces
+
+
+def test_the_reading_of_all_traces_is_the_report_itself(shared: Path) -> None:
+    report = build_report(load_panel(shared / "release"), Options(resamples=30, studies=0))
+    for condition, row in report["dependence"]["all"]["conditions"].items():
+        detection, placed = report["detection"][condition], report["localisation"][condition]
+        for name, section in (("balanced_accuracy", detection), ("L0", placed), ("L0_in_range", placed)):
+            assert same(row["mean"][name], section["mean"][name])
+            assert same(row["mean"][f"{name}_ci"], section["mean"][f"{name}_ci"])
+            for monitor, record in row["monitors"].items():
+                assert same(record[name], section["monitors"][monitor][name])
+    human = report["by_arm"]["human"]
+    assert (human["traces"], human["clean"] + human["wrong"] + human["critical"]) == (135, 135)
+    for row in human["conditions"].values():
+        assert same(row["change"]["L0"], row["mean"]["L0"] - row["standard"]["L0"])
