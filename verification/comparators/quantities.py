@@ -41,7 +41,7 @@ _NUMBER = re.compile(
     r"(?P<sign>[+-])?\s*(?:\\[dt]?frac\s*\{\s*(?P<above>\d{1,30})\s*\}\s*\{\s*(?P<below>\d{1,30})\s*\}"
     r"|(?P<number>\d{1,3}(?:(?:,|\{,\}|\\,|\s)\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*/\s*(?P<under>\d{1,30})(?![\d.]))?)"
-    r"(?:[eE](?P<e>[+-]?\d{1,4})(?![A-Za-z\d])|\s*(?:\*|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*"
+    r"(?:[eE](?P<e>[+-]?\d{1,4})(?![A-Za-z\d])|\s*(?:\*|x|X|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*"
     r"(?:\{\s*(?P<braced>[+-]?\d{1,4})\s*\}|(?P<bare>[+-]?\d{1,4}))|(?![A-Za-z]))?"
 )
 _TEN = re.compile(r"(?P<sign>[+-])?\s*10\s*(?:\^|\*\*)\s*(?:\{\s*([+-]?\d{1,4})\s*\}|([+-]?\d{1,4}))")
@@ -60,11 +60,11 @@ _SIGNS = {
 }
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _UNIT = re.compile(
-    r"\s*(?P<sign>[*/]|per\b)?\s*(?P<open>\()?\s*(?P<name>%|°\s?[CFK]?|[A-Za-zµμΩÅ]+)\s*"
+    r"\s*(?P<sign>[*/]|per\b)?\s*(?P<open>\()?\s*(?P<name>%|°\s?[CFK]?|[A-Za-zµμΩÅ]+|π)\s*"
     r"(?:(?:\^|\*\*)?\s*(?:\{\s*(?P<braced>[+-]?\d{1,2})\s*\}|(?P<bare>[+-]?\d{1,2})))?(?P<close>\))?"
 )
 _NAMES = {
-    "%": "percent", "°": "degree", "°C": "degree_Celsius", "°F": "degree_Fahrenheit", "°K": "kelvin",
+    "%": "percent", "π": "pi", "°": "degree", "°C": "degree_Celsius", "°F": "degree_Fahrenheit", "°K": "kelvin",
     "Ω": "ohm", "Å": "angstrom", "deg": "degree", "degrees": "degree", "C": "coulomb", "h": "hour", "u": "dalton",
     "l": "liter", "sec": "second", "celsius": "degree_Celsius", "Celsius": "degree_Celsius", "Ohm": "ohm",
 }  # fmt: skip
@@ -103,7 +103,9 @@ def read_quantity(text: str) -> Quantity:
     text = re.sub(r"\\mu\s*\\(?:mathrm|text|rm)\s*\{", "{µ", text)
     text = re.sub(r"\\mu\s*(?=[A-Za-z])", "µ", text)
     text = _WRAP.sub(" ", text).replace("\\left", "").replace("\\right", "").replace("\\%", "%")
-    text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?|\\degree\b", "°", text).replace("\\Omega", "Ω")
+    text = (
+        re.sub(r"\^\s*\{?\s*\\circ\s*\}?|\\degree\b", "°", text).replace("\\Omega", "Ω").replace("\\pi", "π")
+    )
     text = text.strip(" \t\n$*_.").replace("$", "")
     text = _LEAD.sub("", text, count=1).strip()
     # braces that only hold a unit or a number together
