@@ -46,6 +46,7 @@ PAGES = {
     "questions": "shown",
     "arm": "shown",
     "exports": "shown",
+    "training": "shown",
     "guideline": "shown",
     "queue": "shown",
     "annotate": "shown",
