@@ -30,6 +30,10 @@ def study_for_import(*, slug: str, actor: User | None, pilot: bool = False) -> t
         ) from error
     if len(slug) > 60:
         raise UserError(f'"{slug}" is too long a name for a study: at most 60 characters')
-    study = Study.objects.create(slug=slug, name=slug, kind=Study.Kind.PILOT if pilot else Study.Kind.MAIN)
+    # Another import may make it meanwhile; then this one waits until that has ended, and finds it.
+    kind = Study.Kind.PILOT if pilot else Study.Kind.MAIN
+    study, made = Study.objects.get_or_create(slug=slug, defaults={"name": slug, "kind": kind})
+    if not made:
+        return study, False
     audit.record(scope=slug, actor=actor, action="study made", subject=slug, payload={"by": "import"})
     return study, True

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import QuerySet
 
+from annotation.imports.studies import study_for_import
 from annotation.imports.traces import import_traces
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
 from core import audit
@@ -285,3 +288,9 @@ def test_a_trace_known_only_from_a_release_is_not_given_a_text(tmp_path: Path, s
     )
     ((_, reason),) = refusals(write_lines(tmp_path / "q.jsonl", question_row("q1")))
     assert "without its text" in reason
+
+
+def test_a_study_that_another_import_made_meanwhile_is_taken(study: Study) -> None:
+    looked_too_early = mock.patch.object(QuerySet, "first", return_value=None)
+    with looked_too_early:
+        assert study_for_import(slug=study.slug, actor=None) == (study, False)

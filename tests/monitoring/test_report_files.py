@@ -292,7 +292,9 @@ def test_the_command_says_what_is_wrong(arguments: list[str], words: str, status
     assert caught.value.returncode == status
 
 
-@pytest.mark.parametrize("bad", [["--resamples", "-1"], ["--seed", "x"], ["--convention", "theirs"]])
+@pytest.mark.parametrize(
+    "bad", [["--resamples", "-1"], ["--resamples", "1000000000"], ["--seed", "x"], ["--convention", "theirs"]]
+)
 def test_the_command_refuses_bad_usage(bad: list[str]) -> None:
     small_study()
     with pytest.raises(CommandError):

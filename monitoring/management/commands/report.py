@@ -26,11 +26,22 @@ from stats.report import CONVENTIONS, OWN, Options
 PRINTED = ("detection_", "localisation_")
 
 
+MOST_RESAMPLES = 100_000
+
+
 def not_negative(text: str) -> int:
     """Read an integer that is not negative; argparse turns the error into usage and status 2."""
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
+def resamples(text: str) -> int:
+    """Read a number of resamples: memory grows with it, and a hundred thousand settle every digit shown."""
+    number = not_negative(text)
+    if number > MOST_RESAMPLES:
+        raise argparse.ArgumentTypeError(f"at most {MOST_RESAMPLES}")
     return number
 
 
@@ -66,7 +77,7 @@ class Command(FalsestepCommand):
             "--methods", metavar="FILE", help="a methods paragraph with the study's own numbers (.tex: LaTeX)"
         )
         parser.add_argument("--figures", metavar="DIR", help="SVG, PDF and PNG, with text alternatives")
-        parser.add_argument("--resamples", type=not_negative, default=2000)
+        parser.add_argument("--resamples", type=resamples, default=2000)
         parser.add_argument("--seed", type=not_negative, default=0)
         parser.add_argument(
             "--convention",
