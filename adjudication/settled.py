@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 
 from adjudication import queries
@@ -17,7 +19,7 @@ DIFFERS = (
 ONE_ARM = Q(people=0) | Q(people=F("said"))
 
 
-def _weighed(study: Study, condition: Q) -> QuerySet[Trace]:
+def _weighed(study: Study, condition: Q, among: Collection[int] | None = None) -> QuerySet[Trace]:
     """Return the traces whose current labels meet a condition and on which no ruling and no standard rests.
 
     A standard settles a trace unless a label on it is younger. Whether labels differ is computed from them,
@@ -28,9 +30,11 @@ def _weighed(study: Study, condition: Q) -> QuerySet[Trace]:
     frozen = StandardLabel.objects.filter(
         ~Exists(younger), trace=OuterRef("pk"), status=StandardLabel.Status.READY
     )
+    labels = queries.current_labels(study)
+    if among is not None:
+        labels = labels.filter(trace__in=among)
     weighed = (
-        queries.current_labels(study)
-        .order_by()
+        labels.order_by()
         .values("trace")
         .annotate(
             said=Count("pk"),
@@ -51,9 +55,12 @@ def undecided(study: Study) -> QuerySet[Trace]:
     return _weighed(study, DIFFERS)
 
 
-def unsettled(study: Study) -> QuerySet[Trace]:
-    """Return those, and the labelled traces that wait for the other arm and are in no standard yet."""
-    return _weighed(study, DIFFERS | ONE_ARM)
+def unsettled(study: Study, among: Collection[int] | None = None) -> QuerySet[Trace]:
+    """Return those, and the labelled traces that wait for the other arm and are in no standard yet.
+
+    With `among` only these traces are weighed.
+    """
+    return _weighed(study, DIFFERS | ONE_ARM, among)
 
 
 def rests_on(trace: Trace) -> bool:

@@ -23,20 +23,21 @@ def study_for(person: Any, slug: str, *roles: Role) -> Study:
     Raises Http404 for a study that does not exist or that the person is no member of, so that a stranger
     learns nothing; PermissionDenied for a member without the role.
     """
-    study = Study.objects.filter(slug=slug, memberships__person=person).distinct().first()
-    if study is None:
+    rows = list(Membership.objects.filter(study__slug=slug, person=person).select_related("study"))
+    if not rows:
         raise Http404("no such study")
-    if roles and not roles_in(study, person) & set(roles):
+    if roles and not {row.role for row in rows} & set(roles):
         raise PermissionDenied("this page belongs to another role in the study")
-    return study
+    return rows[0].study
 
 
 def trace_for(person: Any, slug: str, token: str, *roles: Role) -> Trace:
     """Return a trace by its token, through its study and the person's role there."""
     study = study_for(person, slug, *roles)
-    trace = Trace.objects.select_related("question", "study").filter(study=study, token=token).first()
+    trace = Trace.objects.select_related("question").filter(study=study, token=token).first()
     if trace is None:
         raise Http404("no such trace")
+    trace.study = trace.question.study = study
     return trace
 
 

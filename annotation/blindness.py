@@ -7,7 +7,7 @@ Annotation cannot know rulings, since it lies below adjudication; so adjudicatio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -29,11 +29,11 @@ class Rulings:
     """
 
     undecided: Callable[[Study], QuerySet[Trace]]
-    unsettled: Callable[[Study], QuerySet[Trace]]
+    unsettled: Callable[[Study, Collection[int] | None], QuerySet[Trace]]
     rests_on: Callable[[Trace], bool]
 
 
-def _none(study: Study) -> QuerySet[Trace]:
+def _none(study: Study, among: Collection[int] | None = None) -> QuerySet[Trace]:
     return Trace.objects.none()
 
 
@@ -71,9 +71,9 @@ def undecided(study: Study) -> QuerySet[Trace]:
     return _rulings.undecided(study)
 
 
-def unsettled(study: Study) -> QuerySet[Trace]:
-    """Return the labelled traces that a lead may still have to rule on."""
-    return _rulings.unsettled(study)
+def unsettled(study: Study, among: Collection[int] | None = None) -> QuerySet[Trace]:
+    """Return the labelled traces (of all, or of these) that a lead may still have to rule on."""
+    return _rulings.unsettled(study, among)
 
 
 def hidden_traces(study: Study, person: User) -> QuerySet[Trace]:
@@ -106,6 +106,25 @@ def hidden_questions(study: Study, person: User) -> QuerySet[Question]:
         )
         hidden |= Q(pk__in=unlabelled.values("question"))
     return Question.objects.filter(hidden, study=study, status=Question.Status.INCLUDED)
+
+
+def hidden_among(study: Study, person: User, questions: Collection[int]) -> set[int]:
+    """Return which of these few questions `hidden_questions` would: asked by key, so that no study is read whole."""
+    roles = roles_in(study, person)
+    traces = Trace.objects.filter(
+        study=study, question__in=questions, question__status=Question.Status.INCLUDED
+    )
+    owners = dict(traces.values_list("pk", "question_id"))
+    hidden: set[int] = set()
+    if Role.LEAD in roles:
+        hidden |= set(unsettled(study, list(owners)).values_list("pk", flat=True))
+        unlabelled = traces.filter(n_steps__isnull=False, check_item__isnull=True)
+        labelled = Exists(Label.objects.filter(trace=OuterRef("pk")))
+        hidden |= set(unlabelled.filter(~labelled).values_list("pk", flat=True))
+    if Role.ANNOTATOR in roles:
+        open_rows = queries.open_to(study, person).filter(trace__in=list(owners))
+        hidden |= set(open_rows.values_list("trace", flat=True))
+    return {owners[key] for key in hidden}
 
 
 def why_not_all_labels(study: Study, person: User) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.urls import reverse
 
 from annotation import queries, stages, training
-from annotation.models import Label, Role, Study
+from annotation.models import Role, Study
 from annotation.stages import Stage, StageCount, Task
 from core.models import User
 
@@ -28,14 +28,15 @@ def _traces(study: Study, person: User, roles: frozenset[str]) -> StageCount:
 
 
 def _human(study: Study, person: User, roles: frozenset[str]) -> StageCount:
-    traces, labelled = queries.trace_size(study)["included"], queries.arm_size(study, Label.Arm.HUMAN)
+    size = queries.trace_size(study)
+    traces, labelled = size["included"], size["human"]
     return StageCount(
         labelled, f"of {traces} traces", done=traces > 0 and labelled >= traces, current=0 < labelled < traces
     )
 
 
 def _debate(study: Study, person: User, roles: frozenset[str]) -> StageCount:
-    traces, labelled = queries.trace_size(study)["included"], queries.arm_size(study, Label.Arm.DEBATE)
+    traces, labelled = queries.trace_size(study)["included"], queries.debate_size(study)
     return StageCount(
         labelled, f"of {traces} traces", done=traces > 0 and labelled >= traces, current=0 < labelled < traces
     )

@@ -52,7 +52,6 @@ class AnnotatePage:
     draft: Draft | None
     entered: Entered
     progress: queries.Progress
-    last_guideline: int | None = None
     errors: list[str] = field(default_factory=list)
     conflict: str = ""
 
@@ -80,7 +79,8 @@ class AnnotatePage:
     @property
     def guideline_is_new(self) -> bool:
         """Whether the guideline has changed since the person last submitted in this study."""
-        return self.last_guideline is not None and self.last_guideline < self.guideline_version
+        last = self.progress.last_guideline
+        return last is not None and last < self.guideline_version
 
     @property
     def is_long(self) -> bool:
@@ -140,7 +140,6 @@ def annotate_page(
         draft=draft,
         entered=entered or _entered(draft, label, pilot=study.kind == Study.Kind.PILOT),
         progress=queries.progress(study, person),
-        last_guideline=queries.last_guideline_of(study, person),
         errors=errors or [],
         conflict=conflict,
     )

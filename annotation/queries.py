@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from django.db import connection
 from django.db.models import (
     Count,
     Exists,
     F,
     IntegerField,
-    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from annotation.models import (
     Assignment,
+    CheckItem,
     Draft,
     GuidelineVersion,
     KeyReport,
@@ -83,16 +84,6 @@ def guidelines_of(study: Study) -> QuerySet[GuidelineVersion]:
     return study.guideline_versions.order_by("version")
 
 
-def last_guideline_of(study: Study, person: User) -> int | None:
-    """Return the version under which the person last submitted in a study, None before the first."""
-    return (
-        Label.objects.filter(labeller=labeller_name(person), arm=Label.Arm.HUMAN, trace__study=study)
-        .order_by("-created_at", "-pk")
-        .values_list("guideline__version", flat=True)
-        .first()
-    )
-
-
 def draft_of(trace: Trace, person: User, *, based_on: int) -> Draft | None:
     """Return the person's draft, if it began from the label that stands."""
     draft = Draft.objects.filter(trace=trace, person=person).first()
@@ -108,11 +99,12 @@ def key_report_of(trace: Trace, person: User, *, version: int) -> KeyReport | No
 
 def readable_traces(study: Study) -> QuerySet[Trace]:
     """Return the traces that people label and that count: with text, of included questions, no check items."""
+    return _with_text(study).filter(check_item__isnull=True)
+
+
+def _with_text(study: Study) -> QuerySet[Trace]:
     return Trace.objects.filter(
-        study=study,
-        question__status=Question.Status.INCLUDED,
-        n_steps__isnull=False,
-        check_item__isnull=True,
+        study=study, question__status=Question.Status.INCLUDED, n_steps__isnull=False
     ).exclude(cut=Trace.Cut.TEXT_FREE)
 
 
@@ -146,6 +138,22 @@ def open_to(study: Study, person: User) -> QuerySet[Any]:
     return rows
 
 
+def hidden_items(study: Study, person: User) -> list[TraceProgress]:
+    """Return the rows of the hidden check items that the person has neither judged nor skipped."""
+    rows = TraceProgress.objects.filter(
+        study=study,
+        trace__check_item__kind=CheckItem.Kind.HIDDEN,
+        trace__question__status=Question.Status.INCLUDED,
+    )
+    name, trace = labeller_name(person), OuterRef("trace")
+    return list(
+        rows.filter(
+            ~Exists(Label.objects.filter(trace=trace, arm=Label.Arm.HUMAN, labeller=name, revision=1)),
+            ~Exists(Skip.objects.filter(trace=trace, person=person)),
+        )
+    )
+
+
 def open_traces(study: Study, person: User) -> QuerySet[Trace]:
     """Return the traces that may be handed to the person now."""
     return Trace.objects.filter(pk__in=open_to(study, person).values("trace"))
@@ -176,7 +184,7 @@ class Progress:
     """Counts of traces, of one person and of the study, from one query.
 
     `left`: open to the person now; `held_elsewhere`: would be open if nobody else held them; `free_at`: when the
-    first of those holds ends.
+    first of those holds ends; `last_guideline`: the version under which the person submitted last.
     """
 
     total: int
@@ -187,6 +195,7 @@ class Progress:
     left: int
     held_elsewhere: int
     free_at: datetime | None
+    last_guideline: int | None = None
 
     @property
     def mine_total(self) -> int:
@@ -194,61 +203,58 @@ class Progress:
         return self.mine + self.left
 
 
+# Plain SQL, since every page of the desk asks it: Django takes longer to compose it than a database to answer.
+_PROGRESS = """
+SELECT s.total, s.complete, s.labelled, COALESCE(p.mine, 0), COALESCE(p.passed, 0), (
+    SELECT COUNT(*) FROM annotation_skip k JOIN annotation_traceprogress t ON t.trace_id = k.trace_id
+    WHERE k.person_id = %(person)s AND t.study_id = %(study)s AND t.wanted > 0 AND NOT EXISTS (
+        SELECT 1 FROM annotation_label l WHERE l.trace_id = k.trace_id AND l.arm = 'human'
+        AND l.labeller = %(name)s AND l.revision = 1)
+), h.held, h.free_at, (
+    SELECT g.version FROM annotation_label l
+    LEFT JOIN annotation_guidelineversion g ON g.id = l.guideline_id AND g.study_id = %(study)s
+    WHERE l.labeller = %(name)s ORDER BY l.created_at DESC, l.id DESC LIMIT 1
+)
+FROM annotation_studyprogress s
+LEFT JOIN annotation_personprogress p ON p.study_id = s.study_id AND p.labeller = %(name)s
+CROSS JOIN (
+    SELECT COUNT(DISTINCT r.trace_id) AS held, MIN(r.expires_at) AS free_at
+    FROM annotation_reservation r JOIN annotation_traceprogress t ON t.trace_id = r.trace_id
+    WHERE t.study_id = %(study)s AND t.labels < t.wanted AND r.person_id <> %(person)s
+    AND r.expires_at > %(now)s AND t.wanted <= t.labels + (
+        SELECT COUNT(*) FROM annotation_reservation o
+        WHERE o.trace_id = r.trace_id AND o.person_id <> %(person)s AND o.expires_at > %(now)s)
+    AND NOT EXISTS (
+        SELECT 1 FROM annotation_label l WHERE l.trace_id = r.trace_id AND l.arm = 'human'
+        AND l.labeller = %(name)s AND l.revision = 1)
+    AND NOT EXISTS (
+        SELECT 1 FROM annotation_skip k WHERE k.trace_id = r.trace_id AND k.person_id = %(person)s)
+) h
+WHERE s.study_id = %(study)s
+"""
+
+
 def progress(study: Study, person: User) -> Progress:
     """Return the person's and the study's progress; one query, and one more where questions are kept together."""
-    name = labeller_name(person)
-    own = PersonProgress.objects.filter(study=OuterRef("study"), labeller=name)
-    labelled = Label.objects.filter(trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=name, revision=1)
-    skipped = Skip.objects.filter(
-        ~Exists(labelled),
-        person=person,
-        trace__progress__study=OuterRef("study"),
-        trace__progress__wanted__gt=0,
-    )
-    others = _live(trace=OuterRef("trace")).exclude(person=person)
-    held = (
-        _live(trace__progress__study=OuterRef("study"))
-        .exclude(person=person)
-        .annotate(others=_count(others))
-        .filter(
-            ~Exists(labelled),
-            ~Exists(Skip.objects.filter(trace=OuterRef("trace"), person=person)),
-            trace__progress__labels__lt=F("trace__progress__wanted"),
-            trace__progress__labels__gte=F("trace__progress__wanted") - F("others"),
-        )
-        .order_by()
-        .values("trace__progress__study")
-    )
-    row = (
-        StudyProgress.objects.filter(study=study)
-        .annotate(
-            mine=Coalesce(Subquery(own.values("mine")), Value(0)),
-            passed=Coalesce(Subquery(own.values("passed")), Value(0)),
-            skipped=_number(skipped.order_by().values("person").annotate(number=Count("pk"))),
-            held=_number(held.annotate(number=Count("trace", distinct=True))),
-            free_at=Subquery(held.annotate(first=Min("expires_at")).values("first")),
-        )
-        .first()
-    )
+    now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
+    values: dict[str, int | str | datetime] = {
+        "study": study.pk,
+        "person": person.pk,
+        "name": labeller_name(person),
+        "now": now,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_PROGRESS, values)
+        row = cursor.fetchone()
     if row is None:
         return Progress(0, 0, 0, 0, 0, 0, 0, None)
-    left = row.total - row.complete - row.passed - row.held
+    total, complete, labelled, mine, passed, skipped, held, free_at, guideline = row
+    left = total - complete - passed - held
     if study.sharing == Study.Sharing.TOGETHER:
         left = open_to(study, person).count()
-    return Progress(
-        total=row.total,
-        complete=row.complete,
-        labelled=row.labelled,
-        mine=row.mine,
-        skipped=row.skipped,
-        left=left,
-        held_elsewhere=row.held,
-        free_at=row.free_at,
-    )
-
-
-def _number(rows: QuerySet[Any]) -> Coalesce:
-    return Coalesce(Subquery(rows.values("number"), output_field=IntegerField()), Value(0))
+    if isinstance(free_at, str):  # SQLite has no times of its own
+        free_at = datetime.fromisoformat(free_at).replace(tzinfo=UTC)
+    return Progress(total, complete, labelled, mine, skipped, left, held, free_at, guideline)
 
 
 def labels_of(study: Study, person: User) -> QuerySet[Label]:
@@ -258,12 +264,23 @@ def labels_of(study: Study, person: User) -> QuerySet[Label]:
             trace__study=study,
             arm=Label.Arm.HUMAN,
             labeller=labeller_name(person),
-            superseded_by__isnull=True,
         )
+        # An anti-join that keeps the order of the index on a person's labels; an outer join would read them all.
+        .filter(~Exists(Label.objects.filter(supersedes=OuterRef("pk"))))
         .select_related("trace__question")
         .defer("trace__steps", "trace__preamble")
         .order_by("-created_at", "-pk")
     )
+
+
+def labels_after(study: Study, person: User, token: str, *, limit: int) -> list[Label]:
+    """Return the person's labels that follow the one on a trace in `labels_of`; from the newest for no such label."""
+    rows = labels_of(study, person)
+    last = rows.filter(trace__token=token).values_list("created_at", "pk").first() if token else None
+    if last is not None:
+        at, key = last
+        rows = rows.filter(created_at__lte=at).exclude(created_at=at, pk__gte=key)
+    return list(rows[:limit])
 
 
 def drafts_of(study: Study, person: User) -> QuerySet[Draft]:
@@ -283,6 +300,11 @@ def tokens_by_question(question_ids: set[int]) -> dict[int, list[str]]:
     for question_id, token in rows:
         found.setdefault(question_id, []).append(token)
     return found
+
+
+def question_keys(study: Study) -> QuerySet[Any]:
+    """Return the keys of the study's questions in order: cheap to count and to page through."""
+    return Question.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
 
 
 def questions_of(study: Study) -> QuerySet[Any]:
@@ -314,28 +336,21 @@ def size(study: Study) -> dict[str, int]:
 
 
 def trace_size(study: Study) -> dict[str, int]:
-    """Return the numbers of traces: of included questions, and those with a text to read; one query."""
-    included = Q(question__status=Question.Status.INCLUDED)
-    return Trace.objects.filter(study=study, check_item__isnull=True).aggregate(
-        included=Count("pk", filter=included),
-        readable=Count("pk", filter=included & Q(n_steps__isnull=False) & ~Q(cut=Trace.Cut.TEXT_FREE)),
-    )
+    """Return the numbers of traces of included questions: all, those with a text, those that people labelled."""
+    row = StudyProgress.objects.filter(study=study).first()
+    names = ("included", "readable", "human")
+    return {name: getattr(row, name, 0) for name in names}
+
+
+def debate_size(study: Study) -> int:
+    """Return the number of traces of included questions with a label of the debate; one query."""
+    labels = Label.objects.filter(trace=OuterRef("trace"), arm=Label.Arm.DEBATE, revision=1)
+    return TraceProgress.objects.filter(Exists(labels), study=study, included=True).count()
 
 
 def arm_size(study: Study, arm: str) -> int:
     """Return the number of traces of included questions with a label of an arm; one query."""
-    return (
-        Label.objects.filter(
-            trace__study=study,
-            arm=arm,
-            revision=1,
-            trace__question__status=Question.Status.INCLUDED,
-            trace__check_item__isnull=True,
-        )
-        .values("trace")
-        .distinct()
-        .count()
-    )
+    return trace_size(study)["human"] if arm == Label.Arm.HUMAN else debate_size(study)
 
 
 def unanswered_key_reports(study: Study) -> int:

@@ -20,7 +20,6 @@ urlpatterns = [
     path("studies/<slug:slug>/", home.study, name="study"),
     path("studies/<slug:slug>/questions/", overview.questions, name="questions"),
     path("studies/<slug:slug>/arm/", arm.arm, name="arm"),
-    path("studies/<slug:slug>/coverage/", arm.coverage, name="coverage"),
     path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
     path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
     path("studies/<slug:slug>/pilot/", pilot.pilot_page, name="pilot"),

@@ -73,9 +73,11 @@ def record(
     connection = transaction.get_connection()
     if not connection.in_atomic_block:
         raise RuntimeError("an audit entry is written in the transaction of its change")
-    AuditChain.objects.get_or_create(scope=scope)
     # One chain must not fork: its head row is locked until the caller's transaction ends.
-    chain = AuditChain.objects.select_for_update().get(scope=scope)
+    chain = AuditChain.objects.select_for_update().filter(scope=scope).first()
+    if chain is None:
+        AuditChain.objects.bulk_create([AuditChain(scope=scope)], ignore_conflicts=True)
+        chain = AuditChain.objects.select_for_update().get(scope=scope)
     at = timezone.now()
     body = json.loads(json.dumps(dict(payload or {}), sort_keys=True, allow_nan=False))
     actor_name = actor.username if actor else "system"

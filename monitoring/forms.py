@@ -10,7 +10,7 @@ from django import forms
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
 from monitoring import offline
-from monitoring.engine.options import MOST_INVALID_RETRIES, BatchOptions
+from monitoring.engine.options import MOST_INVALID_RETRIES, PROVIDER_BATCHES, REQUESTS, BatchOptions
 from monitoring.models import Condition, Monitor
 from monitoring.services import MonitorSettings
 
@@ -102,11 +102,19 @@ class BatchForm(forms.Form):
     allow_debaters = forms.BooleanField(
         label="Also models that took part in this study's debate; their runs are marked", required=False
     )
+    via = forms.ChoiceField(
+        label="Calls go out",
+        required=False,
+        choices=[
+            (REQUESTS, "one by one"),
+            (PROVIDER_BATCHES, "through the provider's batch API, within a day"),
+        ],
+    )
     max_cost = _budget()
 
     def options(self) -> BatchOptions:
         """Return the options of a valid form; what was left empty is as usual."""
-        names = ("step_prefixes", "rctrl_traces", "invalid_retries", "allow_debaters")
+        names = ("step_prefixes", "rctrl_traces", "invalid_retries", "allow_debaters", "via")
         return BatchOptions(
             **{name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
         )

@@ -14,6 +14,7 @@ from django.db import transaction
 
 from annotation.answers import final_answer
 from annotation.models import Question, Study, Trace
+from annotation.services import tally
 from annotation.steps import NUMBERED, cut, fingerprint
 from core import audit
 from core.models import User
@@ -185,12 +186,13 @@ class _Generation:
 
     def _store(self, question: Question, monitor: Monitor, reply: Reply) -> bool:
         with transaction.atomic():
+            tally.hold(self._study.pk)
             # Letters are given out one after another.
             Question.objects.select_for_update(no_key=True).get(pk=question.pk)
             if _is_there(question, monitor):
                 return False
             found = cut(reply.text)
-            Trace.objects.create(
+            trace = Trace.objects.create(
                 study=self._study,
                 question=question,
                 response_label=self._label(question, monitor),
@@ -202,6 +204,7 @@ class _Generation:
                 sha256=fingerprint(found),
                 source=f"generate_traces, prompt {VERSION}",
             )
+            tally.trace_added(trace)
         return True
 
     def _label(self, question: Question, monitor: Monitor) -> str:

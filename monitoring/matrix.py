@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from django.urls import reverse
 
 from monitoring import words
+from monitoring.engine.options import PROVIDER_BATCHES
 from monitoring.engine.planning import Plan, PlannedRun
 from monitoring.models import Condition, Run, Verdict
 from monitoring.queries import Cell, Progress
@@ -132,6 +133,8 @@ def _settings(run: Run) -> list[str]:
         told.append("up to the first flag")
     if run.settings.get("rctrl_traces") == "all":
         told.append("on all traces")
+    if run.settings.get("via") == PROVIDER_BATCHES:
+        told.append("through the provider's batch API")
     if run.settings.get("judged_in_debate"):
         told.append("took part in the debate")
     if retries := run.settings.get("invalid_retries"):

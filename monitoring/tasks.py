@@ -11,7 +11,7 @@ from django.db import connection
 
 from annotation.access import study_named
 from monitoring.debate.arm import Debaters, run_debate, traces_to_debate
-from monitoring.engine import heartbeat, identity, sweeper, waking, worker
+from monitoring.engine import heartbeat, identity, provider_batches, sweeper, waking, worker
 from monitoring.engine.planning import monitors_named
 from monitoring.generation import generate_traces
 
@@ -33,6 +33,12 @@ def drive_batch(batch_id: int) -> None:
     sweeper.return_lost_calls()
     if worker.drive(batch_id=batch_id, owner=identity.owner(), stop=told_to_stop) == "more":
         waking.send(batch_id)
+
+
+@shared_task(name=waking.CHUNKS, acks_late=False, time_limit=3600)
+def step_provider_batches(batch_id: int) -> None:
+    """Hand in, poll and settle what a batch has with providers' batch APIs."""
+    provider_batches.step(batch_id)
 
 
 @shared_task(name="monitoring.tasks.sweep", acks_late=False, time_limit=300)

@@ -2,17 +2,15 @@
 
 from django.urls import include, path
 
-from monitoring.views import batches, compare, monitors, runs
+from monitoring.graders import views as graders
+from monitoring.views import batches, monitors, runs
 
 RUN = "studies/<slug:slug>/batches/<int:number>/runs/<str:monitor>/<str:condition>"
 
 urlpatterns = [
     path("", include("monitoring.report.urls")),
-    path(
-        "studies/<slug:slug>/standards/<int:version>/figures/<int:other>/",
-        compare.standard_figures,
-        name="standard_figures",
-    ),
+    path("studies/<slug:slug>/graders/", graders.latest, name="study_graders_latest"),
+    path("studies/<slug:slug>/graders/<int:version>/", graders.graders, name="study_graders"),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),

@@ -1,6 +1,10 @@
 // The annotators' desk: keys, marking steps, and drafts that are never lost. The form works without it.
 
 import { timeElement } from "./clock.js";
+import { copySource } from "./copytex.js";
+import { openFind } from "./find.js";
+import "./symbols.js";
+import { watch, writer } from "./tabs.js";
 
 const form = document.querySelector("[data-label]");
 const scroller = document.querySelector("[data-scroll]");
@@ -144,25 +148,14 @@ function localCopy() {
   }
 }
 
-// A reloaded page goes on with its own draft, even if what it sent on leaving arrived late.
-function writerName() {
-  try {
-    const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
-    const name = (reloaded && sessionStorage.getItem("falsestep:writer")) || crypto.randomUUID();
-    sessionStorage.setItem("falsestep:writer", name);
-    return name;
-  } catch {
-    return "";
-  }
-}
-
-const writer = writerName();
 let sequence = 0;
+let known = "";
+writer.then((name) => { known = name; });
 
-function draftData() {
+function draftData(name) {
   sequence = Math.max(sequence + 1, Date.now());
   const data = new FormData(form);
-  data.set("writer", writer);
+  data.set("writer", name);
   data.set("sequence", String(sequence));
   return data;
 }
@@ -181,11 +174,12 @@ async function save({ leaving = false } = {}) {
     return;
   }
   saving = true;
+  const name = leaving ? known : await writer; // a page that is left waits for nothing
   const sent = JSON.stringify(read());
   try {
     const response = await fetch(form.dataset.draftUrl, {
       method: "POST",
-      body: draftData(),
+      body: draftData(name),
       headers: { Accept: "application/json" },
       redirect: "manual",
       keepalive: leaving,
@@ -280,6 +274,38 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) submitting = false;
 });
 
+/* ---- the hold on the trace, renewed while the page is looked at; other tabs -------------------------- */
+
+const HOLD_EVERY = 10 * 60_000;
+
+async function renewHold() {
+  if (document.visibilityState !== "visible" || submitting) return;
+  const data = new FormData();
+  data.set("csrfmiddlewaretoken", control("csrfmiddlewaretoken").value);
+  try {
+    const response = await fetch(form.dataset.holdUrl, { method: "POST", body: data, redirect: "manual" });
+    if (response.ok && !(await response.json()).until) {
+      notice("Somebody else reads this trace too. ", "It was kept for you until it stood idle for too long; you can still submit it.");
+    }
+  } catch {
+    // The next draft will tell if the server is gone.
+  }
+}
+
+if (form.dataset.holdUrl) setInterval(renewHold, HOLD_EVERY);
+
+function notice(first, rest) {
+  const line = document.querySelector("[data-notice]");
+  const strong = document.createElement("strong");
+  strong.textContent = first;
+  line.replaceChildren(strong, rest);
+  line.hidden = false;
+}
+
+watch(localKey, () => {
+  notice("This trace is open in another tab too. ", "Go on in one of them; the other cannot overwrite what you save.");
+});
+
 /* ---- active time: only while something is done on a visible page ----------------------------------- */
 
 let lastAct = performance.now();
@@ -302,10 +328,10 @@ for (const kind of ["pointermove", "keydown", "wheel", "touchmove"]) {
 
 let current = -1;
 
-function go(to) {
+function go(to, { focus = true } = {}) {
   if (!steps.length) return;
   current = Math.max(0, Math.min(steps.length - 1, to));
-  steps[current].focus({ preventScroll: true });
+  if (focus) steps[current].focus({ preventScroll: true });
   const question = document.querySelector(".question");
   const covered = question && getComputedStyle(question).position === "sticky" ? question.offsetHeight : 0;
   const box = steps[current].getBoundingClientRect();
@@ -325,11 +351,18 @@ function toggleSource(item) {
   button.textContent = source.hidden ? "source" : "hide source";
 }
 
+const copyStep = (item) => copySource(item, item.querySelector("[data-copy]"));
+
 for (const [index, item] of steps.entries()) {
   item.addEventListener("focus", () => { current = index; });
+  item.addEventListener("step:show", () => go(index, { focus: false }));
   item.addEventListener("click", (event) => {
     if (event.target.closest("[data-source]")) {
       toggleSource(item);
+      return;
+    }
+    if (event.target.closest("[data-copy]")) {
+      copyStep(item);
       return;
     }
     if (event.defaultPrevented || event.target.closest("a:not(.step-number), .step-source")) return;
@@ -342,7 +375,6 @@ for (const [index, item] of steps.entries()) {
     mark(Number(item.dataset.step));
   });
 }
-for (const button of document.querySelectorAll("[data-source], [data-keys], [data-key-hint]")) button.hidden = false;
 
 /* ---- keys ------------------------------------------------------------------------------------------ */
 
@@ -370,6 +402,8 @@ const keys = {
   w: () => open("[data-key-report]"),
   s: () => open("[data-skip]"),
   t: () => current >= 0 && toggleSource(steps[current]),
+  y: () => current >= 0 && copyStep(steps[current]),
+  "/": openFind,
   "?": showSheet,
 };
 

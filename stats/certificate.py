@@ -152,3 +152,23 @@ def interior_attribution(panel: Panel, within: Bools, resample: Resample) -> Int
         share=ratio(pooled[:, 1], pooled[:, 0]),
         newly_share=ratio(pooled[:, 3], pooled[:, 2]),
     )
+
+
+def rates_side_by_side(
+    panel: Panel, conditions: tuple[str, ...], within: Bools, resample: Resample
+) -> tuple[tuple[str, ...], Ints, dict[str, Floats]]:
+    """Flag rates on the traces of a mask (n_traces,) that are valid under all of the conditions.
+
+    Returns the monitors that ran them all, the traces of each (n_monitors,), and rates by condition
+    (1 + B, n_monitors).
+    """
+    ran = [set(panel.verdicts[condition].monitors) for condition in conditions]
+    monitors = tuple(sorted(set.intersection(*ran)))
+    verdicts = {condition: panel.verdicts[condition].of(monitors) for condition in conditions}
+    common = np.broadcast_to(within, (len(monitors), len(within)))
+    for one in verdicts.values():
+        common = common & one.valid
+    counts = np.stack([common, *(one.flag & common for one in verdicts.values())])
+    totals = resample.totals(panel.reference.by_question(counts))
+    rates = {c: ratio(totals[:, 1 + k], totals[:, 0]) for k, c in enumerate(conditions)}
+    return monitors, common.sum(axis=1), rates

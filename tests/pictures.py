@@ -96,11 +96,13 @@ def manage(home: str, *arguments: str) -> str:
     return done.stdout
 
 
-def signed_in(browser: Browser, address: str, person: str, password: str, scheme: str) -> Page:
-    """Open a window of a person, in light or dark."""
+def signed_in(
+    browser: Browser, address: str, person: str, password: str, scheme: str, *, width: int = 1280
+) -> Page:
+    """Open a window of a person, in light or dark; 400 px wide it is as high as a telephone."""
     context = browser.new_context(
         base_url=address,
-        viewport={"width": 1280, "height": 860},
+        viewport={"width": width, "height": 860 if width > 600 else 800},
         color_scheme="dark" if scheme == "dark" else "light",
     )
     page = context.new_page()
@@ -127,7 +129,13 @@ def visit(browser: Browser, address: str, password: str, scheme: str, found: dic
     take(page, f"sign-in-{scheme}")
 
     page = signed_in(browser, address, "chloe", password, scheme)
-    for name, path in (("home", "/"), ("study", f"{STUDY}/"), ("queue", f"{STUDY}/queue/")):
+    for name, path in (
+        ("home", "/"),
+        ("study", f"{STUDY}/"),
+        ("queue", f"{STUDY}/queue/"),
+        ("guideline", f"{STUDY}/guideline/"),
+        ("training", f"{STUDY}/training/"),
+    ):
         page.goto(path)
         take(page, f"{name}-{scheme}")
     page.goto(f"{STUDY}/traces/{found['TOKEN']}/")
@@ -139,6 +147,11 @@ def visit(browser: Browser, address: str, password: str, scheme: str, found: dic
 
     page = signed_in(browser, address, "adam", password, scheme)
     for name, path in (
+        ("questions", f"{STUDY}/questions/"),
+        ("human-arm", f"{STUDY}/arm/"),
+        ("guideline-edit", f"{STUDY}/guideline/edit/"),
+        ("adjudication-rules", f"{STUDY}/adjudication/"),
+        ("debates", f"{STUDY}/debates/"),
         ("disputes", f"{STUDY}/disputes/"),
         ("dispute", f"{STUDY}/disputes/{found['DISPUTE']}/"),
         ("standards", f"{STUDY}/standards/"),
@@ -150,12 +163,33 @@ def visit(browser: Browser, address: str, password: str, scheme: str, found: dic
 
     page = signed_in(browser, address, "olga", password, scheme)
     for name, path in (
+        ("who-reads-what", f"{STUDY}/queue/rules/"),
+        ("labels", f"{STUDY}/labels/"),
         ("monitors", f"{STUDY}/monitors/"),
         ("batch-plan", f"{STUDY}/batches/new/"),
         ("batch", f"{STUDY}/batches/1/"),
     ):
         page.goto(path)
         take(page, f"{name}-{scheme}")
+
+
+def visit_narrow(browser: Browser, address: str, password: str, scheme: str, found: dict[str, str]) -> None:
+    """Take the pictures that are 400 px wide."""
+    page = signed_in(browser, address, "chloe", password, scheme, width=400)
+    for name, path in (("home", "/"), ("study", f"{STUDY}/"), ("queue", f"{STUDY}/queue/")):
+        page.goto(path)
+        take(page, f"{name}-narrow-{scheme}")
+    page.goto(f"{STUDY}/traces/{found['TOKEN']}/")
+    page.locator("#step-2").click()
+    page.wait_for_timeout(300)
+    take(page, f"desk-narrow-{scheme}")
+    page = signed_in(browser, address, "adam", password, scheme, width=400)
+    for name, path in (
+        ("dispute", f"{STUDY}/disputes/{found['DISPUTE']}/"),
+        ("report", f"{STUDY}/report/1/"),
+    ):
+        page.goto(path)
+        take(page, f"{name}-narrow-{scheme}")
 
 
 def main() -> None:
@@ -173,6 +207,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             for scheme in ("light", "dark"):
                 visit(browser, address, password, scheme, found)
+                visit_narrow(browser, address, password, scheme, found)
             browser.close()
 
 

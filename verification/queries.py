@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
@@ -54,10 +54,10 @@ def flags_on(trace: Trace) -> QuerySet[Flag]:
 
 
 def traces_in(study: Study) -> QuerySet[Trace]:
-    """Return a study's traces with counts of their checks and flags, in an order that tells nothing."""
+    """Return a study's traces (not those for training) with counts, in an order that tells nothing."""
     failed = Q(checks__status="failed") & ~Q(checks__column="efficiency")
     return (
-        Trace.objects.filter(study=study)
+        Trace.objects.filter(study=study, check_item__isnull=True)
         .select_related("question")
         .only("token", "question__external_id", "question__subject")
         .annotate(
@@ -130,20 +130,10 @@ def changed_responses(audit: KeyAudit) -> QuerySet[AuditedResponse]:
     return audit.responses.filter(Q(before=True, after=False) | Q(before=False, after=True))
 
 
-def scores_in_force(study: Study, items: Iterable[str] | None = None) -> Mapping[tuple[str, str], bool]:
-    """Return the score in force of each audited response by (item, model).
-
-    That of the newest accepted audit; where none was accepted, the score that the first audit found.
+def scores_in_force(study: Study) -> Mapping[tuple[str, str], bool]:
+    """Return the score that each response got by an accepted audit, the newest where there are several, by
+    (item, model). The other responses have the score that they were stored with.
     """
-    rows = AuditedResponse.objects.filter(audit__study=study)
-    if items is not None:
-        rows = rows.filter(item__in=list(items))
-    scores: dict[tuple[str, str], bool] = {}
-    for item, model, before, after, accepted in rows.order_by("audit__number").values_list(
-        "item", "model", "before", "after", "audit__decision__accepted"
-    ):
-        if accepted:
-            scores[item, model] = after
-        else:
-            scores.setdefault((item, model), before)
-    return scores
+    rows = AuditedResponse.objects.filter(audit__study=study, audit__decision__accepted=True)
+    rows = rows.order_by("audit__number")
+    return {(item, model): after for item, model, after in rows.values_list("item", "model", "after")}

@@ -126,7 +126,8 @@ def rules_of(study: Study) -> Rules:
 def debate_is_expected(study: Study, rules: Rules) -> bool:
     """Whether every trace should have a label of the debate: by the rules, or because the debate has begun."""
     if rules.debate_expected == Rules.Expected.AUTO:
-        return Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE).exists()
+        # First revisions only: there is an index on those of the debate.
+        return Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE, revision=1).exists()
     return rules.debate_expected == Rules.Expected.YES
 
 

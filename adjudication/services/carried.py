@@ -35,6 +35,7 @@ class Provenance:
             QUESTION_EXCLUDED,
             OPEN_DISPUTE,
             UNLABELLED,
+            HELD,
         }
     )
 
@@ -83,16 +84,32 @@ def carried_labels(study: Study, *, question: Question | None = None) -> dict[in
     """Return what may be carried on, by trace id (of one question, if named).
 
     First the labels of the newest standard that came by a patch or a release's own word; then, for the other
-    traces, the labels of the newest standard that a release brought, whatever their words.
+    traces, the labels of the newest standard that a release brought, whatever their words. A trace that was held
+    in a standard is looked up in the one before: a hold hides a label, it does not undo it.
     """
     newest = queries.latest_standard(study)
     if newest is None:
         return {}
     carried = _carried(newest, newest.labels.exclude(provenance__in=Provenance.FROM_ROWS), question)
+    hidden = _held(newest, None)
+    for older in queries.standards_of(study).filter(version__lt=newest.version) if hidden else ():
+        spoken = older.labels.exclude(provenance__in=Provenance.FROM_ROWS).filter(trace__in=hidden)
+        carried |= _carried(older, spoken, question)
+        hidden = _held(older, hidden)
+        if not hidden:
+            break
     brought = queries.standards_of(study).filter(imported=True).first()
     if brought is not None:
         carried = {**_carried(brought, brought.labels.all(), question), **carried}
     return carried
+
+
+def _held(standard: ReferenceStandard, among: set[int] | None) -> set[int]:
+    """Return the traces that a standard lists as held, all or among some."""
+    labels = standard.labels.filter(provenance=Provenance.HELD)
+    if among is not None:
+        labels = labels.filter(trace__in=among)
+    return set(labels.values_list("trace", flat=True))
 
 
 def _carried(

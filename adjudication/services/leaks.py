@@ -36,13 +36,27 @@ VISITED = frozenset(
         "standards",
         "standard",
         "standard_difference",
+        "verification",
+        "verify_trace",
+        "experts",
+        "expert_item",
+        "key_audits",
+        "key_audit",
+        "grading",
         "critical_roles",
         "critical_role",
     }
 )
+# Pages that show a solution, and the way from the token in their address to it.
+TRACE_BY_TOKEN = {
+    "annotate": "token",
+    "dispute": "disputes__token",
+    "verify_trace": "token",
+    "expert_item": "expert_items__token",
+}
 ARM_WORDS = ("human", "debate", "debates", "annotator", "annotators")
 SHORTEST = 3
-NUMBERED_PAGES = ("standards", "diff", "batches", "report")
+NUMBERED_PAGES = ("standards", "diff", "batches", "report", "keys")
 
 
 @dataclass(frozen=True)
@@ -155,7 +169,7 @@ def _read(
     page = html.unescape(response.content.decode())
     headers = "\n".join(f"{key}: {value}" for key, value in response.headers.items())
     words = needles.everywhere | needles.of_page(name)
-    texts = _texts_on(study, name, token) if name in ("dispute", "annotate") else ""
+    texts = _texts_on(study, name, token) if name in TRACE_BY_TOKEN else ""
     for word, kind in words.items():
         pattern = _whole(word)
         for found in (pattern.search(page), pattern.search(headers)):
@@ -230,11 +244,7 @@ def _needles(study: Study, lead: User, report: LeakReport) -> Needles:
 def _texts_on(study: Study, name: str, token: str | None) -> str:
     """Return the words that the page must show whatever they say: of the question and the solution."""
     traces = Trace.objects.filter(study=study).select_related("question")
-    trace = (
-        traces.filter(disputes__token=token).first()
-        if name == "dispute"
-        else traces.filter(token=token).first()
-    )
+    trace = traces.filter(**{TRACE_BY_TOKEN[name]: token}).first()
     if trace is None:
         return ""
     question = trace.question

@@ -121,9 +121,8 @@ def import_checks(
             return report
         source.raise_if_bad()
         source.raise_if_empty(report.rows)
-        if report.new:
-            tally.refresh(study)
         if report.new or report.replaced:
+            tally.refresh(study)
             audit.record(
                 scope=study.slug,
                 actor=actor,

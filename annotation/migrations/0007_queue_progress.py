@@ -6,9 +6,11 @@ from django.db import migrations, models
 
 # annotation.services.tally, as it was when this migration was written; coverage was complete in every study.
 TRACES = """
-INSERT INTO annotation_traceprogress (trace_id, study_id, question_id, token, priority, wanted, labels)
-SELECT t.id, t.study_id, t.question_id, t.token, 0,
-       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free' AND c.id IS NULL
+INSERT INTO annotation_traceprogress
+    (trace_id, study_id, question_id, token, included, readable, priority, wanted, labels)
+SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included' AND c.id IS NULL,
+       t.n_steps IS NOT NULL AND t.cut <> 'text_free', 0,
+       CASE WHEN q.status = 'included' AND c.id IS NULL AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
             THEN s.overlap ELSE 0 END,
        COALESCE(l.number, 0)
 FROM annotation_trace t
@@ -21,10 +23,12 @@ LEFT JOIN (
 ) l ON l.trace_id = t.id
 """
 STUDIES = """
-INSERT INTO annotation_studyprogress (study_id, total, labelled, complete)
-SELECT study_id, COUNT(*), SUM(CASE WHEN labels > 0 THEN 1 ELSE 0 END),
-       SUM(CASE WHEN labels >= wanted THEN 1 ELSE 0 END)
-FROM annotation_traceprogress WHERE wanted > 0 GROUP BY study_id
+INSERT INTO annotation_studyprogress (study_id, total, labelled, complete, included, readable, human)
+SELECT study_id, SUM(CASE WHEN wanted > 0 THEN 1 ELSE 0 END),
+       SUM(CASE WHEN wanted > 0 AND labels > 0 THEN 1 ELSE 0 END),
+       SUM(CASE WHEN wanted > 0 AND labels >= wanted THEN 1 ELSE 0 END),
+       COUNT(*), SUM(CASE WHEN readable THEN 1 ELSE 0 END), SUM(CASE WHEN labels > 0 THEN 1 ELSE 0 END)
+FROM annotation_traceprogress WHERE included GROUP BY study_id
 """
 PEOPLE = """
 INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
@@ -108,6 +112,9 @@ class Migration(migrations.Migration):
                 ("total", models.PositiveIntegerField(default=0)),
                 ("labelled", models.PositiveIntegerField(default=0)),
                 ("complete", models.PositiveIntegerField(default=0)),
+                ("included", models.PositiveIntegerField(default=0)),
+                ("readable", models.PositiveIntegerField(default=0)),
+                ("human", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
@@ -125,6 +132,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("token", models.CharField(max_length=24)),
+                (
+                    "included",
+                    models.BooleanField(
+                        default=True, help_text="its question is not excluded, and it is no check item"
+                    ),
+                ),
+                ("readable", models.BooleanField(default=True, help_text="it came with its text")),
                 (
                     "priority",
                     models.PositiveSmallIntegerField(default=0, help_text="higher is handed out first"),
@@ -164,6 +178,18 @@ class Migration(migrations.Migration):
                 ],
                 default="free",
                 max_length=10,
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="label",
+            index=models.Index(fields=["labeller", "-created_at", "-id"], name="labels_of_a_person_by_time"),
+        ),
+        migrations.AddIndex(
+            model_name="label",
+            index=models.Index(
+                condition=models.Q(("arm", "debate"), ("revision", 1)),
+                fields=["trace"],
+                name="labels_of_the_debate",
             ),
         ),
         migrations.AddConstraint(
@@ -265,10 +291,6 @@ class Migration(migrations.Migration):
                 fields=["study", "priority", "token"],
                 name="open_traces_in_order",
             ),
-        ),
-        migrations.AddIndex(
-            model_name="label",
-            index=models.Index(fields=["labeller", "-created_at", "-id"], name="labels_of_a_person_by_time"),
         ),
         *(migrations.RunSQL(statement, migrations.RunSQL.noop) for statement in (TRACES, STUDIES, PEOPLE)),
     ]

@@ -102,6 +102,9 @@ class Label(models.Model):
         ]
         indexes = [
             models.Index(fields=["labeller", "-created_at", "-id"], name="labels_of_a_person_by_time"),
+            models.Index(
+                fields=["trace"], condition=Q(arm="debate", revision=1), name="labels_of_the_debate"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -22,6 +22,10 @@ class TraceProgress(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="+")
     token = models.CharField(max_length=24)
+    included = models.BooleanField(
+        default=True, help_text="its question is not excluded, and it is no check item"
+    )
+    readable = models.BooleanField(default=True, help_text="it came with its text")
     priority = models.PositiveSmallIntegerField(default=0, help_text="higher is handed out first")
     wanted = models.PositiveSmallIntegerField(default=0)
     labels = models.PositiveIntegerField(default=0)
@@ -40,12 +44,20 @@ class TraceProgress(models.Model):
 
 
 class StudyProgress(models.Model):
-    """Counts of a study's traces that people read: all, those with a label, those with all labels wanted."""
+    """Counts of a study's traces.
+
+    Of those that people are to read: all (`total`), `labelled` by somebody, `complete` with all labels wanted.
+    Of included questions, whether or not people read them: `included`, `readable` with a text, `human` with a
+    label of the human arm.
+    """
 
     study = models.OneToOneField(Study, primary_key=True, on_delete=models.CASCADE, related_name="progress")
     total = models.PositiveIntegerField(default=0)
     labelled = models.PositiveIntegerField(default=0)
     complete = models.PositiveIntegerField(default=0)
+    included = models.PositiveIntegerField(default=0)
+    readable = models.PositiveIntegerField(default=0)
+    human = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.study_id}: {self.complete} of {self.total}"

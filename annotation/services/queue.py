@@ -30,6 +30,7 @@ HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed whi
 BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
+LAST = "~"  # stands after every token
 
 
 class InvalidSkip(UserError):
@@ -39,9 +40,10 @@ class InvalidSkip(UserError):
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
+    None is open to a person who has still to pass the study's gate (`training.may_read`).
+
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
-    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none, nor
-    who has still to pass the study's gate (`training.may_read`). Hidden check items come in between.
+    the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
     """
     if not training.may_read(study, person):
         return None
@@ -52,10 +54,6 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         if held is not None:
             hold_trace(held, person)
             return held
-        hidden = training.hidden_next(study, person)
-        if hidden is not None:
-            hold_trace(hidden, person)
-            return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person):
@@ -103,7 +101,9 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
             return until
         if queries.current_label(trace, person) is not None or queries.is_paused(trace.study, person):
             return None
-        row = TraceProgress.objects.filter(trace=trace).first()
+        if any(row.pk == trace.pk for row in queries.hidden_items(trace.study, person)):
+            return hold_trace(trace, person)  # whoever else has judged a hidden check item
+        row = queries.open_to(trace.study, person).filter(trace=trace).first()
         if row is None or _lock(trace.study, person, row) is None:
             return None
         return hold_trace(trace, person)
@@ -156,6 +156,8 @@ def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iter
         if not block:
             return
         first, key = _key(block[0], start), _key(block[-1], start)
+        if len(block) < BLOCK:
+            key = key[:2] + LAST
         PersonProgress.objects.bulk_create(
             [PersonProgress(study=study, labeller=queries.labeller_name(person), cursor=first, until=key)],
             update_conflicts=True,
@@ -214,16 +216,20 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
 
 
 def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
-    """Lock a candidate and look again whether it is still open; None if not, or if somebody has it."""
-    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk)
-    if not locked.values_list("pk", flat=True):
+    """Lock a candidate and look again whether others have filled it; None if so, or if somebody has it."""
+    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk).first()
+    if locked is None:
         return None
-    if study.sharing == Study.Sharing.TOGETHER and not _lock_question(row.question_id):
+    if study.sharing == Study.Sharing.TOGETHER and not (
+        _lock_question(row.question_id) and queries.open_to(study, person).filter(pk=row.pk).exists()
+    ):
         return None
-    again = queries.open_to(study, person).filter(pk=row.pk).values("trace")
-    trace = Trace.objects.defer("steps", "preamble").filter(pk__in=again).first()
-    if trace is not None:
-        trace.study = study
+    # Only other people's labels and holds can have come since; what the person did is theirs to know.
+    live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
+    if locked.labels + live.count() >= locked.wanted:
+        return None
+    trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
+    trace.study = study
     return trace
 
 

@@ -23,9 +23,11 @@ CHUNK = 500
 
 # Both databases understand these statements: an upsert, and RETURNING.
 TRACES = """
-INSERT INTO annotation_traceprogress (trace_id, study_id, question_id, token, priority, wanted, labels)
-SELECT t.id, t.study_id, t.question_id, t.token, 0,
-       CASE WHEN q.status = 'included' AND t.n_steps IS NOT NULL AND t.cut <> 'text_free' AND c.id IS NULL
+INSERT INTO annotation_traceprogress
+    (trace_id, study_id, question_id, token, included, readable, priority, wanted, labels)
+SELECT t.id, t.study_id, t.question_id, t.token, q.status = 'included' AND c.id IS NULL,
+       t.n_steps IS NOT NULL AND t.cut <> 'text_free', 0,
+       CASE WHEN q.status = 'included' AND c.id IS NULL AND t.n_steps IS NOT NULL AND t.cut <> 'text_free'
             THEN s.overlap ELSE 0 END,
        COALESCE(l.number, 0)
 FROM annotation_trace t
@@ -38,17 +40,23 @@ LEFT JOIN (
     WHERE lt.study_id = %(study)s AND l.arm = 'human' AND l.revision = 1 GROUP BY l.trace_id
 ) l ON l.trace_id = t.id
 WHERE t.study_id = %(study)s
-ON CONFLICT (trace_id) DO UPDATE SET wanted = excluded.wanted, labels = excluded.labels
+ON CONFLICT (trace_id) DO UPDATE
+SET wanted = excluded.wanted, labels = excluded.labels, included = excluded.included
 WHERE annotation_traceprogress.wanted <> excluded.wanted OR annotation_traceprogress.labels <> excluded.labels
+OR annotation_traceprogress.included <> excluded.included
 """
 STUDY = """
-INSERT INTO annotation_studyprogress (study_id, total, labelled, complete)
-SELECT CAST(%(study)s AS bigint), COUNT(*),
-       COALESCE(SUM(CASE WHEN labels > 0 THEN 1 ELSE 0 END), 0),
-       COALESCE(SUM(CASE WHEN labels >= wanted THEN 1 ELSE 0 END), 0)
-FROM annotation_traceprogress WHERE study_id = %(study)s AND wanted > 0
+INSERT INTO annotation_studyprogress (study_id, total, labelled, complete, included, readable, human)
+SELECT CAST(%(study)s AS bigint),
+       COALESCE(SUM(CASE WHEN wanted > 0 THEN 1 ELSE 0 END), 0),
+       COALESCE(SUM(CASE WHEN wanted > 0 AND labels > 0 THEN 1 ELSE 0 END), 0),
+       COALESCE(SUM(CASE WHEN wanted > 0 AND labels >= wanted THEN 1 ELSE 0 END), 0),
+       COUNT(*), COALESCE(SUM(CASE WHEN readable THEN 1 ELSE 0 END), 0),
+       COALESCE(SUM(CASE WHEN labels > 0 THEN 1 ELSE 0 END), 0)
+FROM annotation_traceprogress WHERE study_id = %(study)s AND included
 ON CONFLICT (study_id) DO UPDATE
-SET total = excluded.total, labelled = excluded.labelled, complete = excluded.complete
+SET total = excluded.total, labelled = excluded.labelled, complete = excluded.complete,
+    included = excluded.included, readable = excluded.readable, human = excluded.human
 """
 PEOPLE = """
 INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
@@ -67,9 +75,9 @@ SELECT CAST(%(study)s AS bigint), labeller, SUM(mine), SUM(passed), '', '' FROM 
 ) one WHERE 1 = 1 GROUP BY labeller
 ON CONFLICT (study_id, labeller) DO UPDATE SET mine = excluded.mine, passed = excluded.passed
 """
-ONE_LABEL = (
-    "UPDATE annotation_traceprogress SET labels = labels + 1 WHERE trace_id = %s RETURNING labels, wanted"
-)
+ONE_LABEL = """
+UPDATE annotation_traceprogress SET labels = labels + 1 WHERE trace_id = %s RETURNING labels, wanted, included
+"""
 ONE_PERSON = """
 INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
 VALUES (%s, %s, %s, %s, '', '')
@@ -128,30 +136,43 @@ def verify(study: Study) -> list[str]:
 def trace_added(trace: Trace) -> None:
     """Count one new trace. Many at once: `refresh`."""
     study = trace.study
-    readable = (
-        trace.question.status == Question.Status.INCLUDED
-        and trace.n_steps is not None
-        and trace.cut != Trace.Cut.TEXT_FREE
-    )
-    wanted = study.overlap if readable else 0
+    included = trace.question.status == Question.Status.INCLUDED
+    readable = trace.n_steps is not None and trace.cut != Trace.Cut.TEXT_FREE
+    wanted = study.overlap if included and readable else 0
+    if study.coverage == Study.Coverage.STRATIFIED and trace.question_id not in sampled(study):
+        wanted = 0
     TraceProgress.objects.create(
-        trace=trace, study=study, question_id=trace.question_id, token=trace.token, wanted=wanted
+        trace=trace,
+        study=study,
+        question_id=trace.question_id,
+        token=trace.token,
+        included=included,
+        readable=readable,
+        wanted=wanted,
     )
-    if wanted and not StudyProgress.objects.filter(study=study).update(total=F("total") + 1):
-        StudyProgress.objects.create(study=study, total=1)
+    StudyProgress.objects.get_or_create(study=study)
+    StudyProgress.objects.filter(study=study).update(
+        total=F("total") + int(wanted > 0),
+        included=F("included") + int(included),
+        readable=F("readable") + int(included and readable),
+    )
 
 
 def label_added(*, trace: Trace, labeller: str) -> None:
     """Count a labeller's first label of the human arm on a trace."""
     row = _run(ONE_LABEL, [trace.pk])
-    if row is None or row[1] == 0:
+    if row is None:
         return
-    labels, wanted = row
+    labels, wanted, included = row
     complete, begun = labels == wanted, labels == 1
     if complete or begun:
         StudyProgress.objects.filter(study=trace.study_id).update(
-            labelled=F("labelled") + int(begun), complete=F("complete") + int(complete)
+            labelled=F("labelled") + int(begun and wanted > 0),
+            complete=F("complete") + int(complete),
+            human=F("human") + int(begun and bool(included)),
         )
+    if not wanted:
+        return
     was_open = int(labels <= wanted)
     _run(ONE_PERSON, [trace.study_id, labeller, 1, int(labels < wanted), was_open, trace.pk])
     if complete:
@@ -202,11 +223,11 @@ def _state(study: Study) -> dict[str, tuple[int, ...]]:
         .values_list("token", "wanted", "labels")
         .iterator()
     }
-    for total, labelled, complete in StudyProgress.objects.filter(study=study).values_list(
-        "total", "labelled", "complete"
+    for row in StudyProgress.objects.filter(study=study).values_list(
+        "total", "labelled", "complete", "included", "readable", "human"
     ):
-        if total:
-            found["study"] = (total, labelled, complete)
+        if any(row):
+            found["study"] = row
     people = PersonProgress.objects.filter(study=study).exclude(mine=0, passed=0)
     for labeller, mine, passed in people.values_list("labeller", "mine", "passed"):
         found[f"labeller {labeller}"] = (mine, passed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotation import arm as human_arm
@@ -57,10 +57,3 @@ def arm(request: HttpRequest, slug: str) -> HttpResponse:
             "may_export": Role.ADMINISTRATOR in roles,
         },
     )
-
-
-@require_GET
-def coverage(request: HttpRequest, slug: str) -> HttpResponse:
-    """Lead an old address to the page of the human arm, for those who may open it."""
-    study = study_for(person_of(request), slug, Role.LEAD, Role.ADMINISTRATOR)
-    return redirect("arm", study.slug, permanent=True)

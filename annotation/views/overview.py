@@ -21,10 +21,10 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     """List the questions with their answers, traces and key reports."""
     person = person_of(request)
     study = study_for(person, slug, Role.LEAD, Role.ADMINISTRATOR)
-    page = Paginator(queries.questions_of(study), ROWS).get_page(request.GET.get("page"))
-    shown = [question.pk for question in page.object_list]
+    page = Paginator(queries.question_keys(study), ROWS).get_page(request.GET.get("page"))
+    shown = list(page.object_list)
     # That somebody doubts a key is a person's word on the question: hidden as long as the report itself is.
-    hidden = set(blindness.hidden_questions(study, person).filter(pk__in=shown).values_list("pk", flat=True))
+    hidden = blindness.hidden_among(study, person, shown)
     rows = [
         {
             "question": question,
@@ -32,6 +32,6 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
             "answer": excerpt(question.answer or "", 120),
             "reports": None if question.pk in hidden else question.report_count,
         }
-        for question in page.object_list
+        for question in queries.questions_of(study).filter(pk__in=shown)
     ]
     return render(request, "annotation/questions.html", {"study": study, "rows": rows, "page": page})

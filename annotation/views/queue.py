@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -22,8 +21,10 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the person's queue in a study."""
     person = person_of(request)
     study = study_for(person, slug, Role.ANNOTATOR)
-    page = Paginator(queries.labels_of(study, person), ROWS).get_page(request.GET.get("page"))
-    drafts = list(queries.drafts_of(study, person)[:ROWS]) if page.number == 1 else []
+    after = request.GET.get("after", "")[:40]
+    found = queries.labels_after(study, person, after, limit=ROWS + 1)
+    labels = found[:ROWS]
+    drafts = [] if after else list(queries.drafts_of(study, person)[:ROWS])
     return render(
         request,
         "annotation/queue.html",
@@ -32,8 +33,9 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
             "progress": queries.progress(study, person),
             "paused": queries.is_paused(study, person),
             "held": queries.held_by(study, person),
-            "rows": pages.queue_rows(study, person, list(page.object_list), drafts),
-            "page": page,
+            "rows": pages.queue_rows(study, person, labels, drafts),
+            "after": after,
+            "older": labels[-1].trace.token if len(found) > ROWS else "",
         },
     )
 

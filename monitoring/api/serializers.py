@@ -7,7 +7,13 @@ from typing import Any
 from rest_framework import serializers
 
 from core.api.fields import Input, StrictInteger, StrictText
-from monitoring.engine.options import MOST_INVALID_RETRIES, RCTRL_TRACES, STEP_PREFIXES
+from monitoring.engine.options import (
+    MOST_INVALID_RETRIES,
+    PROVIDER_BATCHES,
+    RCTRL_TRACES,
+    REQUESTS,
+    STEP_PREFIXES,
+)
 from monitoring.models import Batch, Condition, Monitor, Verdict
 
 MOST = 50  # monitors in one plan
@@ -168,6 +174,11 @@ def _options() -> dict[str, serializers.Field]:
         "allow_debaters": serializers.BooleanField(
             default=False, help_text="also models that took part in the study's debate"
         ),
+        "via": serializers.ChoiceField(
+            choices=(REQUESTS, PROVIDER_BATCHES),
+            default=REQUESTS,
+            help_text="one by one, or through the provider's batch API",
+        ),
     }
 
 
@@ -179,7 +190,7 @@ class PlanQuery(Input):
     standard = serializers.IntegerField(
         min_value=1, max_value=2_147_483_647, required=False, default=None, help_text="the newest by default"
     )
-    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters, via = _options().values()
 
 
 class LaunchInput(Input):
@@ -193,7 +204,7 @@ class LaunchInput(Input):
     max_cost = serializers.DecimalField(
         max_digits=12, decimal_places=6, min_value=0, allow_null=True, help_text="USD at most"
     )
-    step_prefixes, rctrl_traces, invalid_retries, allow_debaters = _options().values()
+    step_prefixes, rctrl_traces, invalid_retries, allow_debaters, via = _options().values()
 
 
 class ResumeInput(Input):

@@ -78,7 +78,7 @@ def answerer_for(settings: Mapping[str, Any]) -> Answerer:
         provider = build(
             settings["provider"],
             base_url=settings["base_url"],
-            key=_key(settings["key_env"]),
+            key=key_of(settings["key_env"]),
             options=options,
         )
     except BadProvider as error:
@@ -86,7 +86,7 @@ def answerer_for(settings: Mapping[str, Any]) -> Answerer:
     return Online(provider, timeout=settings["timeout"])
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
     """Return the key in the environment variable of that name; it is never stored, logged or shown."""
     if not name:
         return ""

@@ -19,6 +19,7 @@ from monitoring.engine import certificates, materials, money, pacing, priors
 from monitoring.engine.bulk import insert_rows
 from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
+from monitoring.engine.options import PROVIDER_BATCHES
 from monitoring.engine.pausing import pause_locked
 from monitoring.engine.priors import Prior
 from monitoring.models import Attempt, Batch, Call, Monitor, Pace, Run
@@ -71,8 +72,13 @@ class _Draft:
     reserve: Decimal
 
 
-def claim(*, batch_id: int, owner: str, room: int) -> Claimed:
+def claim(
+    *, batch_id: int, owner: str, room: int, run_id: int | None = None, lease: float | None = None
+) -> Claimed:
     """Claim at most `room` calls of a batch for `owner`, shared out over its monitors.
+
+    Runs that go through a provider's batch API are left out; with `run_id` such a run alone is claimed from,
+    whatever the pace of its monitor, for `lease` seconds.
 
     One transaction: a call claimed is leased, its attempt row written and its upper cost reserved, or
     nothing is. Two claimers never get the same call: each moves only rows that are still pending. A batch
@@ -83,7 +89,7 @@ def claim(*, batch_id: int, owner: str, room: int) -> Claimed:
         batch = locked(batch_id)
         if batch.status != Batch.Status.RUNNING:
             return Claimed(open=False)
-        calls = _due(batch, room=room, now=now)
+        calls = _due(batch, room=room, now=now, run_id=run_id)
         if not calls:
             return Claimed()
         try:
@@ -98,7 +104,7 @@ def claim(*, batch_id: int, owner: str, room: int) -> Claimed:
             next_cost = f"{drafts[0].reserve.normalize():f}"
             pause_locked(batch, reason=f"{SPENT_UP}: the next call may cost {next_cost} USD")
             return Claimed(open=False)
-        return Claimed(work=_lease(batch, affordable, owner=owner, now=now))
+        return Claimed(work=_lease(batch, affordable, owner=owner, now=now, seconds=lease or limits().lease))
 
 
 def renew(*, owner: str, call_ids: Iterable[int]) -> None:
@@ -115,18 +121,21 @@ def next_due(batch_id: int) -> datetime | None:
     """Return when the next call of a running batch may be claimed (now, or a retry's time); None if never."""
     pending = Call.objects.filter(
         run__batch_id=batch_id, run__batch__status=Batch.Status.RUNNING, status=Call.Status.PENDING
-    )
+    ).exclude(run__settings__via=PROVIDER_BATCHES)
     if pending.filter(not_before__isnull=True).exists():
         return timezone.now()
     first = pending.order_by("not_before").values_list("not_before", flat=True).first()
     return first
 
 
-def _due(batch: Batch, *, room: int, now: datetime) -> list[Call]:
+def _due(batch: Batch, *, room: int, now: datetime, run_id: int | None) -> list[Call]:
     """Lock and return due calls: each monitor gets an even share of the room, and no more than its pace."""
+    if run_id is not None:
+        return _pending(list(Run.objects.filter(pk=run_id, batch=batch)), limit=room, now=now)
     runs: dict[int, list[Run]] = defaultdict(list)
     for run in Run.objects.filter(batch=batch, status=Run.Status.RUNNING).order_by("pk"):
-        runs[run.monitor_id].append(run)
+        if run.settings.get("via") != PROVIDER_BATCHES:
+            runs[run.monitor_id].append(run)
     paces = list(
         Pace.objects.select_for_update(of=("self",))
         .select_related("monitor")
@@ -256,8 +265,8 @@ def _affordable(batch: Batch, drafts: list[_Draft]) -> list[_Draft]:
     return chosen
 
 
-def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime) -> list[Work]:
-    until = now + timedelta(seconds=limits().lease)
+def _lease(batch: Batch, drafts: list[_Draft], *, owner: str, now: datetime, seconds: float) -> list[Work]:
+    until = now + timedelta(seconds=seconds)
     won: list[_Draft] = []
     by_reserve: dict[Decimal, list[_Draft]] = defaultdict(list)
     for draft in drafts:

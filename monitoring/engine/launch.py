@@ -14,8 +14,9 @@ from annotation.models import Study
 from core import audit
 from core.errors import UserError
 from core.models import User
+from llm.batches import BATCH_PROVIDERS
 from monitoring.engine import waking
-from monitoring.engine.options import BatchOptions
+from monitoring.engine.options import PROVIDER_BATCHES, BatchOptions
 from monitoring.engine.planning import MOST_UNTAKEN, Plan, PlannedCall, PlannedRun, drafted, eligible
 from monitoring.models import Batch, Call, Condition, Monitor, Pace, Run
 
@@ -92,6 +93,15 @@ def refuse_at_sight(plan: Plan, *, max_cost: Decimal | None) -> None:
             f"{', '.join(plan.refused_debaters)} took part in the debate of this study, and would be scored "
             "against labels it helped to make; allow debaters to run it nevertheless, marked"
         )
+    unfit = sorted(
+        {
+            run.monitor.slug
+            for run in plan.runs
+            if run.settings.get("via") == PROVIDER_BATCHES and run.monitor.provider not in BATCH_PROVIDERS
+        }
+    )
+    if unfit:
+        raise UserError(f"{', '.join(unfit)}: only {' and '.join(BATCH_PROVIDERS)} have batches")
     if plan.unpriced:
         raise UserError(
             f"no price is known for {', '.join(plan.unpriced)}; tell its input and output price first, "

@@ -25,6 +25,8 @@ class Limits:
     tries_when_limited: int = 20  # a rate limit says come back later, not that the call is bad
     abandoned: int = 40  # a call that was lost this often with its worker is given up
     hopeless: int = 10  # requests of a run that all failed for good, after which its batch is paused
+    poll_first: float = 30.0  # to the first look at a provider's batch; later ones wait longer,
+    poll_last: float = 600.0  # up to this
     database_down: float = 120.0  # how long a driver waits for the database to come back
 
 

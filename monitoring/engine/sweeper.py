@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from monitoring.engine import heartbeat, identity, waking
+from monitoring.engine import heartbeat, identity, provider_batches, waking
 from monitoring.engine.completion import finish_if_complete
+from monitoring.engine.limits import limits
 from monitoring.engine.locking import locked
+from monitoring.engine.options import PROVIDER_BATCHES
 from monitoring.engine.settling import abandon
 from monitoring.models import Batch, Call
 
@@ -33,9 +36,21 @@ def sweep(*, wake: bool = True) -> Swept:
     returned = return_lost_calls()
     for batch_id in Batch.objects.filter(status__in=_LIVE).values_list("pk", flat=True):
         finish_if_complete(batch_id)
+        _look_after_chunks(batch_id)
     woken = wake_waiting() if wake else 0
     heartbeat.forget_the_dead()
     return Swept(returned=returned, woken=woken)
+
+
+_looked: dict[int, float] = {}
+
+
+def _look_after_chunks(batch_id: int) -> None:
+    """Ask for a worker on what was handed to a provider's batch API, not more often than it makes sense."""
+    now = time.monotonic()
+    if now - _looked.get(batch_id, float("-inf")) >= limits().beat and provider_batches.is_due(batch_id):
+        _looked[batch_id] = now
+        waking.send_chunks(batch_id)
 
 
 _LIVE = (Batch.Status.RUNNING, Batch.Status.PAUSED)
@@ -72,7 +87,7 @@ def _return(batch_id: int, call_ids: list[int], lost: Q, now: datetime) -> int:
 def wake_waiting() -> int:
     """Ask for a worker on every running batch with due calls that nobody works on; return how many."""
     now = timezone.now()
-    calls = Call.objects.filter(run__batch=OuterRef("pk"))
+    calls = Call.objects.filter(run__batch=OuterRef("pk")).exclude(run__settings__via=PROVIDER_BATCHES)
     due = calls.filter(Q(not_before__isnull=True) | Q(not_before__lte=now), status=Call.Status.PENDING)
     waiting = Batch.objects.filter(
         Exists(due), ~Exists(calls.filter(status=Call.Status.RUNNING)), status=Batch.Status.RUNNING

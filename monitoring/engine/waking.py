@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 log = logging.getLogger(__name__)
 
 DRIVE = "monitoring.tasks.drive_batch"
+CHUNKS = "monitoring.tasks.step_provider_batches"
 
 
 def wake(batch_id: int, *, drivers: int = 1) -> None:
@@ -23,5 +24,13 @@ def send(batch_id: int, *, drivers: int = 1) -> None:
     try:
         for _ in range(drivers):
             current_app.send_task(DRIVE, args=[batch_id])
+    except (OperationalError, OSError) as error:
+        log.warning("batch %s: no broker (%s); the sweeper will ask again", batch_id, error)
+
+
+def send_chunks(batch_id: int) -> None:
+    """Ask for a worker on what a batch has with providers' batch APIs."""
+    try:
+        current_app.send_task(CHUNKS, args=[batch_id])
     except (OperationalError, OSError) as error:
         log.warning("batch %s: no broker (%s); the sweeper will ask again", batch_id, error)

@@ -3,6 +3,7 @@
 from monitoring.models.batch import Attempt, Batch, Call, Run, Verdict, WorkerHeartbeat
 from monitoring.models.inquiry import Inquiry
 from monitoring.models.monitor import Condition, Monitor, Pace
+from monitoring.models.provider_batch import ProviderBatch
 from monitoring.models.report import StoredReport
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Inquiry",
     "Monitor",
     "Pace",
+    "ProviderBatch",
     "Run",
     "StoredReport",
     "Verdict",

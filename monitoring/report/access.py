@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import PermissionDenied
 
 from adjudication.models import Dispute
 from annotation.access import roles_in, study_for
 from annotation.models import Role, Study
 from core.models import User
+from monitoring.models import StoredReport
+from monitoring.report.build import for_the_blind
+from monitoring.report.queries import document_of
 
 READERS = (Role.LEAD, Role.ADMINISTRATOR)
 
@@ -20,13 +25,19 @@ def study_of_report(person: User, slug: str) -> Study:
 def is_blind(person: User, study: Study) -> bool:
     """Whether a person still has to judge without knowing arms and generators.
 
-    A lead while a dispute of the study is open, an administrator who is lead too; never an administrator who
-    is not. The gate stands before the computed numbers, which are the same for all.
+    A lead while a dispute of the study is open, an administrator too who is also lead or annotator; never one
+    who is neither. The gate stands before the computed numbers, which are the same for all.
     """
     roles = roles_in(study, person)
     if Role.ADMINISTRATOR in roles and not roles & {Role.LEAD, Role.ANNOTATOR}:
         return False
     return Dispute.objects.filter(study=study, status=Dispute.Status.OPEN).exists()
+
+
+def document_for(person: User, study: Study, stored: StoredReport) -> dict[str, Any]:
+    """Return the document of a stored report as far as a person may see it."""
+    document = document_of(stored)
+    return for_the_blind(document) if is_blind(person, study) else document
 
 
 def study_of_traces(person: User, slug: str) -> Study:

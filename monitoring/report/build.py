@@ -87,9 +87,12 @@ def build_named(
     }
 
 
-def without_arms(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what tells the arms apart: for a lead who has disputes to decide."""
-    return {name: content for name, content in document.items() if name != "by_arm"}
+TELLING = frozenset({"by_arm", "involvement"})
+
+
+def for_the_blind(document: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what tells arms or generators apart: for a lead who has disputes to decide."""
+    return {name: content for name, content in document.items() if name not in TELLING}
 
 
 def _partial_runs(source: sources.Source) -> list[dict[str, Any]]:

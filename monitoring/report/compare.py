@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjudication.models import ReferenceStandard
-from monitoring.report.tables import Cell, Table, count, figure, words
+from monitoring.report.cells import Cell, Table, count, figure, words
 
 MAIN = (
     ("detection", "balanced_accuracy", "balanced accuracy"),

@@ -25,6 +25,48 @@ def csv_files(report: dict[str, Any]) -> dict[str, str]:
         "critical_roles": _keyed(report.get("critical_roles", {}), "role"),
         "lengths": _keyed(report.get("lengths", {}), "cell"),
         "step": _step(report.get("step", {})),
+        "processbench": _by_condition(report.get("processbench", {})),
+        "pairwise": [
+            {"condition": condition, **flat(row)}
+            for condition, rows in report.get("pairwise", {}).items()
+            for row in rows
+        ],
+        "leave_one_out": [
+            {"without": monitor, "condition": condition, **flat(record)}
+            for monitor, found in report.get("leave_one_out", {}).items()
+            for condition, record in found.items()
+        ],
+        "calibration": _by_condition(report.get("calibration", {})),
+        "reliability": [
+            {"condition": condition, "monitor": monitor, **row}
+            for condition, found in report.get("calibration", {}).items()
+            for monitor, record in found["monitors"].items()
+            for row in record["bins"]
+        ],
+        "positions": [
+            {"condition": condition, "cell": cell, **flat(row), **_tenths(row["tenths"])}
+            for condition, cells in report.get("positions", {}).get("by_condition", {}).items()
+            for cell, row in cells.items()
+        ],
+        "questions": [
+            {
+                "question": question,
+                "split": row["split"],
+                "condition": condition,
+                "monitor": monitor,
+                "right": value,
+            }
+            for question, row in report.get("questions", {}).get("by_question", {}).items()
+            for condition, monitors in row["right"].items()
+            for monitor, value in monitors.items()
+        ],
+        "power": [
+            {"contrast": report["power"]["contrast"], "figure": name, "spread": row["spread"], **entry}
+            for name, row in report.get("power", {}).get("statistics", {}).items()
+            for entry in row["questions_needed"]
+        ],
+        "dependence": _readings({**report.get("dependence", {}), **report.get("by_arm", {})}),
+        "involvement": _involvement({**report.get("involvement", {}), **report.get("by_arm", {})}),
         "warnings": [dict(row) for row in report.get("warnings", [])],
     }
     for name in ("reference", "bootstrap", "arms", "oracle", "answer_correct_subset", "consensus_subset"):
@@ -134,6 +176,34 @@ def _step(section: dict[str, Any]) -> list[Row]:
         for band in section.get("by_length", [])
         for condition in ("STEP", "BLIND")
         if condition in band
+    ]
+
+
+def _tenths(values: list[float]) -> Row:
+    return {f"tenth_{number}": value for number, value in enumerate(values, 1)}
+
+
+def _readings(section: dict[str, Any]) -> list[Row]:
+    rows = []
+    for reading, content in section.items():
+        if "traces" not in content:
+            continue
+        for condition, found in content["conditions"].items():
+            where = {"traces_of": reading, "traces": content["traces"], "condition": condition}
+            rows += [{**where, "monitor": m, **flat(record)} for m, record in found["monitors"].items()]
+            for name in ("mean", "standard", "change"):
+                if name in found:
+                    rows.append({**where, "monitor": f"({name})", **flat(found[name])})
+    return rows
+
+
+def _involvement(section: dict[str, Any]) -> list[Row]:
+    return [
+        {"kind": kind, "condition": condition, "monitor": monitor, **flat(record)}
+        for kind, content in section.items()
+        if "traces" not in content
+        for condition, found in content["conditions"].items()
+        for monitor, record in [*found["monitors"].items(), ("(mean)", found["mean"])]
     ]
 
 

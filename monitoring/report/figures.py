@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from core.errors import UserError
+from monitoring.report import figures_more as further
+from monitoring.report import series_more
 from monitoring.report.series import (
     PLACES,
     Bars,
+    Line,
     Panel,
     ladder_panels,
     localisation_panel,
@@ -58,17 +62,40 @@ FORMATS: dict[str, dict[str, Any]] = {
 
 def write_figures(report: dict[str, Any], folder: Path) -> list[Path]:
     """Write each figure that the report has data for, with its text alternative beside it."""
-    drawn: list[tuple[str, Figure, str]] = []
-    panels = ladder_panels(report)
     with mpl.rc_context(STYLE):
-        if panels:
-            alternative = "\n".join(panel.alternative() for panel in panels)
-            drawn.append(("ladder", ladder_figure(panels), alternative))
-        panel, bars = localisation_panel(report), place_bars(report)
-        if panel is not None and bars is not None:
-            alternative = f"{panel.alternative()}\n{bars.alternative()}"
-            drawn.append(("localisation", localisation_figure(panel, bars), alternative))
-        return [path for name, figure, text in drawn for path in _write(folder, name, figure, text)]
+        return [path for drawn in _drawn(report) for path in _write(folder, *drawn)]
+
+
+def _drawn(report: dict[str, Any]) -> Iterator[tuple[str, Figure, str]]:
+    """Yield (name, figure, words) of each figure."""
+
+    def said(*shown: Any) -> str:
+        return "\n".join(one.alternative() for one in shown)
+
+    def style(line: Line) -> dict[str, Any]:
+        return further.marker_style(line, COLOURS, SHAPES)
+
+    glance = series_more.overview(report)
+    yield "overview", further.overview_figure(glance), said(glance)
+    panels = ladder_panels(report)
+    if panels:
+        yield "ladder", ladder_figure(panels), said(*panels)
+    panel, bars = localisation_panel(report), place_bars(report)
+    if panel is not None and bars is not None:
+        yield "localisation", localisation_figure(panel, bars), said(panel, bars)
+    swaps, effects = series_more.certificate_panels(report), series_more.certificate_effects(report)
+    if swaps or effects:
+        figure = further.certificate_figure(swaps, effects, _draw, _legend, style)
+        yield "certificates", figure, said(*swaps, *([effects] if effects else []))
+    lengths = [p for p in (series_more.step_panel(report), series_more.position_panel(report)) if p]
+    if lengths:
+        yield "lengths", further.length_figure(lengths, _draw), said(*lengths)
+    condition, curves = series_more.reliability(report)
+    if curves:
+        yield "reliability", further.reliability_figure(condition, curves, style), said(*curves)
+    maps = series_more.heat_maps(report)
+    if maps:
+        yield "questions", further.heat_figure(maps), said(*maps)
 
 
 def _write(folder: Path, name: str, figure: Figure, alternative: str) -> list[Path]:
@@ -123,6 +150,18 @@ def _draw(axis: Axes, panel: Panel, letter: str) -> None:
             linewidth=0.9,
             label=line.name,
         )
+    if panel.mean:
+        _draw_mean(axis, panel)
+    if panel.chance is not None:
+        axis.axhline(panel.chance, color="grey", linewidth=0.7, linestyle="--")
+    axis.set_xticks(places, panel.conditions)
+    axis.set_xlim(-0.3, len(places) - 0.7)
+    axis.set_ylim(0, panel.top * 1.03)
+    axis.set_title(f"({letter}) {panel.title}")
+
+
+def _draw_mean(axis: Axes, panel: Panel) -> None:
+    places = list(range(len(panel.conditions)))
     mean = [float("nan") if value is None else value for value in panel.mean]
     axis.plot(
         places, mean, color="black", linewidth=1.8, marker="o", markersize=3, label="mean, 95% interval"
@@ -133,12 +172,6 @@ def _draw(axis: Axes, panel: Panel, letter: str) -> None:
         axis.fill_between(places, low, high, color="black", alpha=0.12, linewidth=0)
     else:
         axis.vlines(places, low, high, color="black", alpha=0.35, linewidth=6)
-    if panel.chance is not None:
-        axis.axhline(panel.chance, color="grey", linewidth=0.7, linestyle="--")
-    axis.set_xticks(places, panel.conditions)
-    axis.set_xlim(-0.3, len(places) - 0.7)
-    axis.set_ylim(0, panel.top * 1.03)
-    axis.set_title(f"({letter}) {panel.title}")
 
 
 def _draw_bars(axis: Axes, bars: Bars, letter: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from monitoring.report.tables import MINUS, Cell, Table, tables
+from monitoring.report.cells import MINUS, Cell, Table
+from monitoring.report.tables import tables
 
 ESCAPES = {
     "\\": r"\textbackslash{}",

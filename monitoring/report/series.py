@@ -33,7 +33,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of lines over conditions, with the mean over monitors and its interval."""
+    """One panel of lines over conditions, with the mean over monitors and its interval.
+
+    Without a mean (`mean` and `band` empty) the lines stand for themselves; `axis` names what lies across.
+    """
 
     key: str
     title: str
@@ -43,11 +46,12 @@ class Panel:
     band: tuple[tuple[float, float] | None, ...]
     top: float = 1.0
     chance: float | None = None
+    axis: str = "condition"
 
     def alternative(self) -> str:
         """Say in words what the panel shows."""
         parts = []
-        for condition, value, band in zip(self.conditions, self.mean, self.band, strict=True):
+        for condition, value, band in zip(self.conditions, self.mean, self.band, strict=False):
             if value is not None:
                 interval = f" ({band[0]:.3f} to {band[1]:.3f})" if band else ""
                 parts.append(f"{condition} {value:.3f}{interval}")
@@ -56,6 +60,8 @@ class Panel:
             + ", ".join("undefined" if value is None else f"{value:.3f}" for value in line.values)
             for line in self.lines
         )
+        if not self.mean:
+            return f"{self.title} by {self.axis} ({', '.join(self.conditions)}). {monitors}."
         means = ", ".join(parts) or "undefined"
         return (
             f"{self.title} by condition ({', '.join(self.conditions)}). Mean with 95% interval: {means}. "

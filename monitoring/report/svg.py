@@ -105,7 +105,8 @@ def _panel_parts(panel: Panel) -> Iterator[str]:
             if value is not None:
                 yield marker(line.marker, _x(panel, place), _y(panel, value))
         yield "</g>"
-    yield f'<path d="{_path(panel, panel.mean)}" class="chart-mean-line"/>'
+    if panel.mean:
+        yield f'<path d="{_path(panel, panel.mean)}" class="chart-mean-line"/>'
     for place, value in enumerate(panel.mean):
         if value is not None:
             x, y = _x(panel, place), _y(panel, value)

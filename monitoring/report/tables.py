@@ -2,84 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-MINUS = "−"
+from monitoring.report import tables_more as more
+from monitoring.report.cells import Cell, Table, as_text, count, figure, link, words
+
+__all__ = ["Cell", "Table", "as_text", "tables"]
+
 CELL_TITLES = {"wrong": "wrong answer", "critical": "critical", "clean": "clean"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell: the words shown, the interval beside them if any, and why a number is missing."""
-
-    text: str
-    interval: str = ""
-    reason: str = ""
-    number: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.text} {self.interval}" if self.interval else self.text
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with its title, the words under it, and rows of cells; the last `totals` rows are sums.
-
-    `section` is the part of the report that it belongs to.
-    """
-
-    section: str
-    key: str
-    title: str
-    note: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    totals: int = 0
-
-    @property
-    def heads(self) -> list[tuple[str, bool]]:
-        """Each column's title with whether it holds numbers."""
-        return [(title, self.rows[0][place].number) for place, title in enumerate(self.columns)]
-
-    @property
-    def body(self) -> list[tuple[bool, tuple[Cell, ...]]]:
-        """Each row with whether it is a total."""
-        first_total = len(self.rows) - self.totals
-        return [(number >= first_total, row) for number, row in enumerate(self.rows)]
-
-
-def words(text: str) -> Cell:
-    """Return a cell of words."""
-    return Cell(text, number=False)
-
-
-def count(value: int) -> Cell:
-    """Return a cell of a count."""
-    return Cell(str(value))
-
-
-def figure(
-    record: dict[str, Any],
-    name: str,
-    *,
-    ci: str = "",
-    digits: int = 3,
-    signed: bool = False,
-    bare: bool = False,
-) -> Cell:
-    """Return `name` of a record, rounded for show, with its interval; a dash where it is undefined.
-
-    `bare` leaves the interval to the JSON and CSV: a table with too many of them is not read.
-    """
-    value = record.get(name)
-    if value is None:
-        return Cell("–", reason=record.get(f"{name}_reason", "not computed"))
-    sign = "+" if signed else ""
-    bounds = None if bare else record.get(ci or f"{name}_ci")
-    shown = f"[{bounds[0]:{sign}.{digits}f}, {bounds[1]:{sign}.{digits}f}]" if bounds else ""
-    return Cell(f"{value:{sign}.{digits}f}".replace("-", MINUS), shown.replace("-", MINUS))
 
 
 def tables(report: dict[str, Any]) -> list[Table]:
@@ -89,10 +19,22 @@ def tables(report: dict[str, Any]) -> list[Table]:
         *localisation_tables(report),
         *recall_tables(report),
         *contrast_tables(report),
+        *more.subset_tables(report),
         *certificate_tables(report),
+        *more.fate_tables(report),
         *revision_tables(report),
+        *more.leave_one_out_tables(report),
+        *more.pairwise_tables(report),
+        *more.processbench_tables(report),
+        *more.dependence_tables(report),
+        *more.involvement_tables(report),
+        *more.length_tables(report),
+        *more.calibration_tables(report),
+        *more.power_tables(report),
+        *more.standard_tables(report),
         *arms_tables(report),
         *outcome_tables(report),
+        *more.bounds_tables(report),
     ]
     return [table for table in made if table.rows]
 
@@ -105,6 +47,16 @@ DETECTION = (
     ("auc", "AUC"),
 )
 BARE = frozenset({"flag_rate", "L0_chance"})
+# The traces that a number is made of, where they are not all.
+BEHIND = {
+    "flag_rate": {"said": "flag"},
+    "sensitivity": {"cell": "error"},
+    "specificity": {"cell": "clean"},
+    "L0": {"cell": "error", "place": "exact"},
+    "L0_chance": {"cell": "error"},
+    "L0_skill": {"cell": "error"},
+    "L1": {"cell": "error"},
+}
 
 
 def detection_tables(report: dict[str, Any]) -> list[Table]:
@@ -117,9 +69,17 @@ def detection_tables(report: dict[str, Any]) -> list[Table]:
         rows = [
             (
                 words(monitor),
-                count(record["n"]),
-                count(record["failures"]),
-                *(figure(record, name, bare=name in BARE) for name, _ in DETECTION),
+                count(record["n"], link(condition=condition, monitor=monitor)),
+                count(record["failures"], link(condition=condition, monitor=monitor, said="failed")),
+                *(
+                    figure(
+                        record,
+                        name,
+                        bare=name in BARE,
+                        link=link(condition=condition, monitor=monitor, **BEHIND.get(name, {})),
+                    )
+                    for name, _ in DETECTION
+                ),
             )
             for monitor, record in monitors
         ]
@@ -128,7 +88,10 @@ def detection_tables(report: dict[str, Any]) -> list[Table]:
             words("mean"),
             words(""),
             words(""),
-            *(figure(mean, name, bare=name in BARE) for name, _ in DETECTION),
+            *(
+                figure(mean, name, bare=name in BARE, link=link(condition=condition, **BEHIND.get(name, {})))
+                for name, _ in DETECTION
+            ),
         )
         out.append(
             Table(
@@ -157,17 +120,43 @@ def localisation_tables(report: dict[str, Any]) -> list[Table]:
         rows = [
             (
                 words(monitor),
-                count(record["n_error_traces"]),
-                *(figure(record, name, bare=name in BARE) for name, _ in LOCALISATION),
-                *(count(record[place]) for place in PLACES),
+                count(record["n_error_traces"], link(condition=condition, monitor=monitor, cell="error")),
+                *(
+                    figure(
+                        record,
+                        name,
+                        bare=name in BARE,
+                        link=link(condition=condition, monitor=monitor, **BEHIND[name]),
+                    )
+                    for name, _ in LOCALISATION
+                ),
+                *(
+                    count(
+                        record[place], link(condition=condition, monitor=monitor, cell="error", place=place)
+                    )
+                    for place in PLACES
+                ),
             )
             for monitor, record in monitors
         ]
         total = (
             words("mean"),
             words(""),
-            *(figure(section["mean"], name, bare=name in BARE) for name, _ in LOCALISATION),
-            *(figure(section["pooled"], place, bare=True) for place in PLACES),
+            *(
+                figure(
+                    section["mean"], name, bare=name in BARE, link=link(condition=condition, **BEHIND[name])
+                )
+                for name, _ in LOCALISATION
+            ),
+            *(
+                figure(
+                    section["pooled"],
+                    place,
+                    bare=True,
+                    link=link(condition=condition, cell="error", place=place),
+                )
+                for place in PLACES
+            ),
         )
         out.append(
             Table(
@@ -190,9 +179,14 @@ def recall_tables(report: dict[str, Any]) -> list[Table]:
     rows = [
         (
             words(condition),
-            figure(section["wrong"], "mean"),
-            figure(section["critical"], "mean"),
-            figure(section["clean_flag_rate"], "mean"),
+            *(
+                figure(
+                    section["clean_flag_rate" if cell == "clean" else cell],
+                    "mean",
+                    link=link(condition=condition, cell=cell),
+                )
+                for cell in ("wrong", "critical", "clean")
+            ),
         )
         for condition, section in report.get("ladder_recall", {}).items()
         if condition != "n"
@@ -219,7 +213,13 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
             (
                 words(name.replace("-", " − ")),
                 *(
-                    figure(section[cell], "estimate", ci="ci", signed=True)
+                    figure(
+                        section[cell],
+                        "estimate",
+                        ci="ci",
+                        signed=True,
+                        link=link(condition=name.split("-")[0], cell=cell) if cell in CELL_TITLES else "",
+                    )
                     for cell in ("wrong", "critical", "difference")
                 ),
                 Cell(f"{difference['positive']} of {difference['monitors']}")
@@ -249,7 +249,8 @@ def certificate_tables(report: dict[str, Any]) -> list[Table]:
             continue
         contrast = section[name]
         for monitor, record in contrast["monitors"].items():
-            shown = figure(record, "estimate", ci="ci", signed=True)
+            behind = link(condition=name.split("-")[0], monitor=monitor)
+            shown = figure(record, "estimate", ci="ci", signed=True, link=behind)
             rows.append((words(name.replace("-", " − ")), words(monitor), count(record["n"]), shown))
         rows.append(
             (
@@ -277,8 +278,8 @@ def revision_tables(report: dict[str, Any]) -> list[Table]:
     rows = [
         (
             words(CELL_TITLES[cell]),
-            figure(section, "withdraw_revise"),
-            figure(section, "add_revise"),
+            figure(section, "withdraw_revise", link=link(condition="REVISE", cell=cell, said="withdrawn")),
+            figure(section, "add_revise", link=link(condition="REVISE", cell=cell, said="added")),
             figure(section, "net_withdraw", signed=True),
             figure(section, "net_add", signed=True),
         )
@@ -305,8 +306,8 @@ def arms_tables(report: dict[str, Any]) -> list[Table]:
     rows = [
         (
             words(title),
-            count(arms["joint"]),
-            figure(arms, f"{name}_agreement"),
+            count(arms["joint"], link(arms="both")),
+            figure(arms, f"{name}_agreement", link=link(arms="differ")),
             figure(arms, f"{name}_kappa"),
             figure(arms, f"{name}_alpha"),
             figure(arms, f"{name}_ac1"),
@@ -320,7 +321,7 @@ def arms_tables(report: dict[str, Any]) -> list[Table]:
         (
             words("first false step, both named one"),
             count(arms["both_named_step"]),
-            figure(arms, "exact_step_agreement"),
+            figure(arms, "exact_step_agreement", link=link(arms="differ")),
             words(""),
             figure(arms, "step_alpha"),
             words(""),
@@ -352,7 +353,14 @@ def outcome_tables(report: dict[str, Any]) -> list[Table]:
         key=lambda kind: (kind != "ok", kind),
     )
     rows = [
-        (words(condition), words(monitor), *(count(outcomes.get(kind, 0)) for kind in kinds))
+        (
+            words(condition),
+            words(monitor),
+            *(
+                count(outcomes.get(kind, 0), link(condition=condition, monitor=monitor, said=kind))
+                for kind in kinds
+            ),
+        )
         for condition, monitors in report.get("outcomes", {}).items()
         for monitor, outcomes in monitors.items()
         if set(outcomes) != {"ok"}
@@ -369,20 +377,3 @@ def outcome_tables(report: dict[str, Any]) -> list[Table]:
             rows=tuple(rows),
         )
     ]
-
-
-def as_text(table: Table) -> str:
-    """Lay a table out for a terminal."""
-    cells = [list(table.columns), *([str(cell) for cell in row] for row in table.rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(table.columns))]
-    left = [not number for _, number in table.heads]
-
-    def line(row: Sequence[str]) -> str:
-        padded = [
-            text.ljust(width) if is_left else text.rjust(width)
-            for text, width, is_left in zip(row, widths, left, strict=True)
-        ]
-        return "  ".join(padded).rstrip()
-
-    ruled = ["-" * width for width in widths]
-    return "\n".join([table.title, line(cells[0]), line(ruled), *(line(row) for row in cells[1:])])

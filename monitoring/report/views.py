@@ -1,35 +1,34 @@
-"""The report's page: reads what is stored, orders what is not. GET never computes."""
+"""The report's pages: they read what is stored and order what is not. GET never computes."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST
 
 from adjudication.models import ReferenceStandard
-from annotation.access import study_for
-from annotation.models import Role, Study
+from annotation.models import Study
 from core.access import person_of
 from core.errors import UserError
+from core.models import User
 from monitoring.models import StoredReport
-from monitoring.report import queries, sentences, series, services, svg
-from monitoring.report.tables import tables
+from monitoring.report import compare, queries, services
+from monitoring.report.access import document_for, is_blind, study_of_report, study_of_traces
+from monitoring.report.behind import Asked, labels_behind, verdicts_behind
+from monitoring.report.methods import methods_text
+from monitoring.report.selection import Selection, choices
+from monitoring.report.shown import shown
 from stats.report import Options
 
-SECTIONS = (
-    ("detection", "Detection"),
-    ("localisation", "Localisation"),
-    ("cells", "Wrong and critical traces"),
-    ("certificates", "False certificates"),
-    ("revision", "Second looks"),
-    ("standard", "The standard"),
-    ("outcomes", "Outcomes"),
-)
-READERS = (Role.LEAD, Role.ADMINISTRATOR)
+ON_A_PAGE = 100
 
 
 def _standard(study: Study, version: int | None) -> ReferenceStandard:
@@ -39,10 +38,18 @@ def _standard(study: Study, version: int | None) -> ReferenceStandard:
         raise Http404(str(error)) from error
 
 
+def _selection(values: Mapping[str, Any], *, blind: bool) -> Selection:
+    return Selection.read(values, generators=not blind)
+
+
+def _with_query(address: str, selection: Selection) -> str:
+    return f"{address}?{urlencode(selection.parts)}" if selection.parts else address
+
+
 @require_GET
 def report_latest(request: HttpRequest, slug: str) -> HttpResponse:
     """Lead to the report on the newest standard; say what is missing where there is none."""
-    study = study_for(person_of(request), slug, *READERS)
+    study = study_of_report(person_of(request), slug)
     newest = study.standards.order_by("-version").first()
     if newest is None:
         return render(request, "monitoring/report.html", {"study": study})
@@ -51,32 +58,52 @@ def report_latest(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def report(request: HttpRequest, slug: str, version: int) -> HttpResponse:
-    """Show the report on one standard: stored numbers, or how to get them."""
-    study = study_for(person_of(request), slug, *READERS)
+    """Show the report on one standard, or a part of it: stored numbers, or how to get them."""
+    person = person_of(request)
+    study = study_of_report(person, slug)
     standard = _standard(study, version)
-    standing = queries.standing_of(study, standard, Options())
+    blind = is_blind(person, study)
+    selection = _selection(request.GET, blind=blind)
+    standing = queries.standing_of(study, standard, Options(), selection)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware of django-htmx sets it
-        return _polled(request, study, standard, standing)
+        return _polled(request, study, standard, standing, selection)
+    versions = list(study.standards.order_by("-version").values_list("version", flat=True))
     context: dict[str, Any] = {
         "study": study,
         "standard": standard,
-        "versions": list(study.standards.order_by("-version").values_list("version", flat=True)),
+        "versions": versions,
         "standing": standing,
         "order": _order(standing.pending),
+        "selection": selection,
+        "choices": choices(standard, generators=not blind),
+        "query": urlencode(selection.parts),
+        "here": _with_query(reverse("report", args=[slug, version]), selection),
+        "blind": blind,
     }
     if standing.ready is not None:
-        context |= _shown(queries.document_of(standing.ready))
+        context |= shown(document_for(person, study, standing.ready))
     return render(request, "monitoring/report.html", context)
 
 
 def _polled(
-    request: HttpRequest, study: Study, standard: ReferenceStandard, standing: queries.Standing
+    request: HttpRequest,
+    study: Study,
+    standard: ReferenceStandard,
+    standing: queries.Standing,
+    selection: Selection,
 ) -> HttpResponse:
     """Answer a page that waits: the same words while the order stands, then word to load anew."""
     order = _order(standing.pending)
     if order is None or order["state"] != queries.ORDERED:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
-    context = {"study": study, "standard": standard, "standing": standing, "order": order}
+    context = {
+        "study": study,
+        "standard": standard,
+        "standing": standing,
+        "order": order,
+        "selection": selection,
+        "here": _with_query(reverse("report", args=[study.slug, standard.version]), selection),
+    }
     return render(request, "monitoring/_report_state.html", context)
 
 
@@ -86,49 +113,101 @@ def _order(pending: StoredReport | None) -> dict[str, Any] | None:
     return {**pending.content, "ordered_at": parse_datetime(pending.content["ordered_at"])}
 
 
-def _shown(document: dict[str, Any]) -> dict[str, Any]:
-    panels = series.ladder_panels(document)
-    localisation, bars = series.localisation_panel(document), series.place_bars(document)
-    made = tables(document)
-    lines = {line.name: line for panel in panels for line in panel.lines}
-    return {
-        "document": document,
-        "summary": sentences.summary(document),
-        "small_print": sentences.small_print(document),
-        "panels": [svg.panel_svg(panel) for panel in panels],
-        "localisation": svg.panel_svg(localisation) if localisation else "",
-        "bars": svg.bars_svg(bars) if bars else "",
-        "legend": [(svg.legend_mark(line), line.name) for line in lines.values()],
-        "sections": [
-            (key, title, [table for table in made if table.section == key])
-            for key, title in SECTIONS
-            if any(table.section == key for table in made)
-        ],
-    }
-
-
 @require_POST
 def report_compute(request: HttpRequest, slug: str, version: int) -> HttpResponse:
-    """Order the report on one standard from a worker."""
+    """Order the report on one standard, or a part of it, from a worker."""
     person = person_of(request)
-    study = study_for(person, slug, *READERS)
+    study = study_of_report(person, slug)
     standard = _standard(study, version)
-    services.order_report(study=study, standard=standard, options=Options(), actor=person)
-    return redirect("report", study.slug, standard.version)
+    selection = _selection(request.POST, blind=is_blind(person, study))
+    services.order_report(
+        study=study, standard=standard, options=Options(), actor=person, selection=selection
+    )
+    return redirect(_with_query(reverse("report", args=[study.slug, standard.version]), selection))
+
+
+def _stored_document(
+    person: User, study: Study, standard: ReferenceStandard, selection: Selection
+) -> dict[str, Any]:
+    stored = queries.standing_of(study, standard, Options(), selection).ready
+    if stored is None:
+        raise Http404("this report was not computed yet")
+    return document_for(person, study, stored)
 
 
 @require_GET
 def report_json(request: HttpRequest, slug: str, version: int) -> HttpResponse:
-    """Hand out the stored document, unrounded."""
-    study = study_for(person_of(request), slug, *READERS)
+    """Hand out the stored document, unrounded, as far as this person may see it."""
+    person = person_of(request)
+    study = study_of_report(person, slug)
     standard = _standard(study, version)
-    stored = queries.standing_of(study, standard, Options()).ready
-    if stored is None:
-        raise Http404("this report was not computed yet")
-    text = json.dumps(queries.document_of(stored), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    name = f"{study.slug}-standard-{standard.version}.json"
-    return HttpResponse(
-        text,
-        content_type="application/json",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    selection = _selection(request.GET, blind=is_blind(person, study))
+    document = _stored_document(person, study, standard, selection)
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return _download(text, "application/json", f"{study.slug}-standard-{standard.version}.json")
+
+
+@require_GET
+def report_methods(request: HttpRequest, slug: str, version: int) -> HttpResponse:
+    """Hand out the methods paragraph as text."""
+    person = person_of(request)
+    study = study_of_report(person, slug)
+    standard = _standard(study, version)
+    selection = _selection(request.GET, blind=is_blind(person, study))
+    text = methods_text(_stored_document(person, study, standard, selection))
+    return _download(
+        text, "text/plain; charset=utf-8", f"{study.slug}-standard-{standard.version}-methods.txt"
     )
+
+
+def _download(text: str, kind: str, name: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type=kind, headers=headers)
+
+
+@require_GET
+def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse:
+    """List the traces behind a number, verdict beside standard; not for who still has to judge them."""
+    study = study_of_traces(person_of(request), slug)
+    standard = _standard(study, version)
+    asked, selection = Asked.read(request.GET), _selection(request.GET, blind=False)
+    found = (
+        verdicts_behind(study, standard, asked, selection)
+        if asked.of_verdicts
+        else labels_behind(standard, asked, selection)
+    )
+    page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(
+        request,
+        "monitoring/report_traces.html",
+        {
+            "study": study,
+            "standard": standard,
+            "asked": asked,
+            "selection": selection,
+            "page": page,
+            "query": urlencode([*asked.parts, *selection.parts.items()]),
+            "back": _with_query(reverse("report", args=[slug, version]), selection),
+        },
+    )
+
+
+@require_GET
+def standard_figures(request: HttpRequest, slug: str, version: int, other: int) -> HttpResponse:
+    """Show the figures of two standards in two columns, where both reports are computed."""
+    person = person_of(request)
+    study = study_of_report(person, slug)
+    standards = [_standard(study, number) for number in (version, other)]
+    stored = [queries.standing_of(study, standard, Options()).ready for standard in standards]
+    context: dict[str, Any] = {
+        "study": study,
+        "standards": standards,
+        "missing": [s for s, report in zip(standards, stored, strict=True) if report is None],
+        "changed": compare.changed_labels(*standards),
+    }
+    before, after = stored
+    if before is not None and after is not None:
+        documents = [document_for(person, study, report) for report in (before, after)]
+        context["tables"] = compare.comparison_tables(*documents)
+        context["same_verdicts"] = len({d["verdicts"]["sha256"] for d in documents}) == 1
+    return render(request, "monitoring/standard_figures.html", context)

@@ -29,6 +29,9 @@ def section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any
             within = swapping.eligible(panel, swap)
             found = swapping.paired(panel, later, earlier, within, resample, published_seed=seed)
             out[f"{later}-{earlier}"] = _contrast(found, options)
+    for conditions, swap in ((("BLIND", "CERT", "CMATCH"), "CMATCH"), (("CERT", "CCONFLICT"), "CCONFLICT")):
+        if set(conditions) <= set(panel.verdicts):
+            out.setdefault("side_by_side", {})[swap] = _side_by_side(panel, conditions, swap, resample)
     if {"BLIND", "CERT", "CMATCH"} <= set(panel.verdicts):
         out["suppressed_localisations"] = _suppressed(panel, resample)
     if "CCONFLICT" in panel.verdicts:
@@ -57,6 +60,21 @@ def _contrast(found: swapping.Paired, options: Options) -> dict[str, Any]:
             put_interval(row, "ci", found.effect[:, m])
         row |= {name: int(getattr(found, name)[m]) for name in ("both", "gained", "lost", "neither")}
         out["monitors"][monitor] = row
+    return out
+
+
+def _side_by_side(panel: Panel, conditions: tuple[str, ...], swap: str, resample: Resample) -> dict[str, Any]:
+    """Flag rates under two or three conditions on the traces valid under all of them."""
+    within = swapping.eligible(panel, swap)
+    monitors, n, rates = swapping.rates_side_by_side(panel, conditions, within, resample)
+    nothing = "no trace is valid under all of these conditions"
+    out: dict[str, Any] = {"n": dict(zip(monitors, map(int, n), strict=True))}
+    for condition in conditions:
+        row: dict[str, Any] = {"monitors": {}}
+        put(row, "mean", mean_defined(rates[condition]), nothing)
+        for m, monitor in enumerate(monitors):
+            put_value(row["monitors"], monitor, float(rates[condition][0, m]), nothing)
+        out[condition] = row
     return out
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from stats.bootstrap import mean_defined
+from stats.bootstrap import mean_defined, ratio
 from stats.detection import detect
 from stats.document import NO_MONITOR, put
-from stats.ladder import flag_rates
-from stats.localisation import localise
-from stats.panel import Bools, Floats, Panel, Reference, Verdicts
+from stats.localisation import hits, localise
+from stats.panel import CELLS, Bools, Floats, Reference, Verdicts
 from stats.report.workings import Workings
 from stats.variants import by_arm, disputed
 
@@ -21,16 +20,25 @@ NOTHING_LEFT = "no trace of the kind with a valid verdict"
 
 
 def _samples(work: Workings, reference: Reference, verdicts: Verdicts) -> dict[str, Floats]:
-    """The statistics of one reading by name: (1 + B, n_monitors)."""
-    found = detect(reference, verdicts, work.resample, with_auc=False)
-    placed = localise(reference, verdicts, work.resample)
-    rates = flag_rates(Panel(reference), verdicts, np.ones_like(verdicts.valid), work.resample)
+    """The statistics of one reading by name: (1 + B, n_monitors); all from one pass over the resamples."""
+    error, valid, flag = reference.has_error, verdicts.valid, verdicts.flag
+    named = (verdicts.step > 0) & error
+    in_range = named & (verdicts.step >= reference.step_min) & (verdicts.step <= reference.step_max)
+    counts = [verdicts.covered & error, hits(reference, verdicts, 0), in_range]
+    for cell in CELLS:
+        mask = reference.cell(cell)
+        counts += [valid & mask, flag & mask]
+    totals = work.resample.totals(reference.by_question(np.stack(counts)))
+    errors, exact, near, *rest = np.moveaxis(totals, 1, 0)
+    asked, flags = dict(zip(CELLS, rest[::2], strict=True)), dict(zip(CELLS, rest[1::2], strict=True))
+    sensitivity = ratio(flags["wrong"] + flags["critical"], asked["wrong"] + asked["critical"])
+    specificity = 1 - ratio(flags["clean"], asked["clean"])
     return {
-        "balanced_accuracy": found.balanced_accuracy,
-        "L0": placed.L0,
-        "L0_in_range": placed.L0_in_range,
-        "wrong": rates["wrong"],
-        "critical": rates["critical"],
+        "balanced_accuracy": (sensitivity + specificity) / 2,
+        "L0": ratio(exact, errors),
+        "L0_in_range": ratio(near, errors),
+        "wrong": ratio(flags["wrong"], asked["wrong"]),
+        "critical": ratio(flags["critical"], asked["critical"]),
     }
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import DatabaseError, IntegrityError, connection, models, transaction
-from django.db.migrations.loader import MigrationLoader
+from django.db import IntegrityError, connection, models, transaction
 
 from adjudication.models import (
     Consultation,
@@ -23,24 +22,10 @@ from adjudication.models import (
     StandardLabel,
     StatedGap,
 )
-from annotation.models import (
-    DebateRound,
-    GateAnswer,
-    GateResult,
-    GuidelineVersion,
-    KeyReport,
-    PilotJudgement,
-    Study,
-    Trace,
-)
-from core import audit
-from core.guards import GuardFinalRows
-from core.models import AuditEntry, User
-from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
+from annotation.models import Study
+from core.models import User
 from tests.adjudication.build import make_dispute, make_standard, settle
-from tests.annotation.build import make_check_item
-from tests.build import make_label, make_person, make_question, make_study, make_trace
-from tests.verification.final_rows import FINAL as FINAL_OF_VERIFICATION
+from tests.build import make_person, make_question, make_study, make_trace
 
 pytestmark = pytest.mark.django_db
 
@@ -239,123 +224,6 @@ def test_the_database_refuses_the_bad_row(study: Study, adam: User, name: str) -
 
 def test_every_named_constraint_has_its_bad_rows() -> None:
     assert set(BAD) == set(_named_constraints())
-
-
-def _guards() -> list[tuple[str, str]]:
-    """Return (table, verb) of every guard that a migration ever set; later ones may narrow its condition."""
-    operations = (
-        operation
-        for migration in MigrationLoader(None).disk_migrations.values()
-        for operation in migration.operations
-        if isinstance(operation, GuardFinalRows)
-    )
-    return sorted({(guard.table, verb) for guard in operations for verb in guard.verbs})
-
-
-def _attempt(study: Study, lead: User) -> Attempt:
-    monitor = Monitor.objects.create(study=study, slug="always", provider="always")
-    batch = Batch.objects.create(study=study, standard=make_standard(study), number=1)
-    run = Run.objects.create(batch=batch, monitor=monitor, condition="BLIND")
-    trace = Trace.objects.filter(study=study).first()
-    assert trace is not None
-    call = Call.objects.create(run=run, trace=trace)
-    return Attempt.objects.create(call=call, number=1, owner="w", started_at=NOW, finished_at=NOW)
-
-
-def _verdict(study: Study, lead: User) -> Verdict:
-    attempt = _attempt(study, lead)
-    return Verdict.objects.create(
-        run=attempt.call.run, trace=attempt.call.trace, attempt=attempt, outcome="ok", has_error=False
-    )
-
-
-def _audit_entry(study: Study, lead: User) -> AuditEntry:
-    return audit.record(scope=study.slug, actor=lead, action="tested", subject="s")
-
-
-FINAL: dict[str, Callable[[Study, User], models.Model]] = {
-    "adjudication_decision": lambda study, lead: settle(make_dispute(study), lead),
-    "adjudication_consultation": lambda study, lead: Consultation.objects.create(
-        decision=settle(make_dispute(study), lead), who="a colleague"
-    ),
-    "adjudication_referencestandard": lambda study, lead: make_standard(study),
-    "adjudication_standardlabel": lambda study, lead: make_standard(study).labels.get(),
-    "adjudication_criticalrole": lambda study, lead: CriticalRole.objects.create(
-        trace=make_trace(make_question(study)), kind="substantive"
-    ),
-    "annotation_gateanswer": lambda study, lead: GateAnswer.objects.create(
-        item=make_check_item(study), person=lead, attempt=1, final_correct=True
-    ),
-    "annotation_gateresult": lambda study, lead: GateResult.objects.create(
-        study=study,
-        person=lead,
-        attempt=1,
-        items=1,
-        answers_right=1,
-        steps_right=1,
-        answer_mark=80,
-        step_mark=60,
-        passed=True,
-    ),
-    "adjudication_guess": lambda study, lead: Guess.objects.create(
-        decision=settle(make_dispute(study), lead), person=lead
-    ),
-    "adjudication_openedarguments": lambda study, lead: OpenedArguments.objects.create(
-        dispute=make_dispute(study), person=lead
-    ),
-    "adjudication_statedgap": lambda study, lead: StatedGap.objects.create(study=study, reason="x"),
-    "annotation_debateround": lambda study, lead: DebateRound.objects.create(
-        trace=make_trace(make_question(study)), name="R1", model="m", source="test"
-    ),
-    "annotation_guidelineversion": lambda study, lead: GuidelineVersion.objects.create(
-        study=study, version=1, text="x"
-    ),
-    "annotation_keyreport": lambda study, lead: KeyReport.objects.create(
-        question=make_question(study), reporter=lead, reference_version=1, reason="x"
-    ),
-    "annotation_label": lambda study, lead: make_label(make_trace(make_question(study))),
-    "annotation_pilotjudgement": lambda study, lead: PilotJudgement.objects.create(
-        label=make_label(make_trace(make_question(study))), coherence="partly"
-    ),
-    "annotation_referenceanswer": lambda study, lead: make_question(study).reference_answers.get(),
-    "annotation_trace": lambda study, lead: make_trace(make_question(study)),
-    "core_auditentry": _audit_entry,
-    "monitoring_attempt": _attempt,
-    "monitoring_verdict": _verdict,
-} | FINAL_OF_VERIFICATION
-
-
-def test_every_guarded_table_is_tried() -> None:
-    assert set(FINAL) == {table for table, _ in _guards()}
-
-
-@pytest.mark.parametrize(("table", "verb"), _guards())
-def test_a_final_row_refuses_update_and_delete_by_sql(
-    study: Study, adam: User, table: str, verb: str
-) -> None:
-    row = FINAL[table](study, adam)
-    statement = {
-        "UPDATE": f"UPDATE {table} SET id = id WHERE id = %s",
-        "DELETE": f"DELETE FROM {table} WHERE id = %s",
-    }[verb]
-    with (
-        pytest.raises(DatabaseError, match=f"{table}: a final row refuses {verb}"),
-        transaction.atomic(),
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(statement, [row.pk])
-    assert type(row)._default_manager.filter(pk=row.pk).exists()
-
-
-@pytest.mark.parametrize(("table", "verb"), _guards())
-def test_the_triggers_stand_after_all_migrations(table: str, verb: str) -> None:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SELECT tgname FROM pg_trigger WHERE tgrelid = %s::regclass", [table])
-        else:
-            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [table])
-        names = {name for (name,) in cursor.fetchall()}
-    assert f"{table}_final_no_{verb.lower()}" in names
 
 
 def test_the_person_who_decided_stays(study: Study) -> None:

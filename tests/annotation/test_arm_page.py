@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -240,11 +239,3 @@ def test_the_page_takes_a_constant_number_of_queries(client: Client, study: Stud
     few = queries()
     fill(6)
     assert queries() == few
-
-
-def test_the_old_address_leads_here(client: Client, study: Study, adam: User, ana: User) -> None:
-    client.force_login(adam)
-    response: Any = client.get(f"/studies/{study.slug}/coverage/")
-    assert response.url == reverse("arm", args=[study.slug])
-    client.force_login(ana)
-    assert client.get(f"/studies/{study.slug}/coverage/").status_code == 403

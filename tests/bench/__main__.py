@@ -23,7 +23,7 @@ def main() -> None:
         import django
 
         django.setup()  # after the home is set, which the settings read
-        from tests.bench import engine, postgresql, sections
+        from tests.bench import desk_load, engine, postgresql, sections
 
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
         for section in sections.ALL:
@@ -33,6 +33,9 @@ def main() -> None:
         if server:
             print("\nImports, PostgreSQL")
             for figure in postgresql.imports(server, Path(home)):
+                print(f"  {figure}")
+            print("\nThe desk under load, PostgreSQL and gunicorn, 100,000 traces and 1,000,000 labels")
+            for figure in desk_load.measure(server, Path(home)):
                 print(f"  {figure}")
             print("\nThe engine, PostgreSQL, a server with 0.5 s of latency")
             for figure in engine.latency(server):

@@ -67,12 +67,11 @@ for number in range(int(sys.argv[2])):
     session.create()
     sessions[person.username] = session.session_key
 with connection.cursor() as cursor:
-    # Each trace has the labels of every other person: ten of twenty. One more is wanted of each.
+    # Each trace has the labels of every other person: ten of twenty, who agree. One more is wanted of each.
     cursor.execute(
         "INSERT INTO annotation_label (trace_id, arm, labeller, person_id, final_correct, first_error_step, "
         "comment, revision, source, created_at) "
-        "SELECT t.id, 'human', u.username, u.id, MOD(t.id + u.id, 3) <> 0, "
-        "CASE WHEN MOD(t.id + u.id, 4) = 0 THEN 1 + MOD(t.id, 12) END, '', 1, 'bench', "
+        "SELECT t.id, 'human', u.username, u.id, true, NULL, '', 1, 'bench', "
         "now() - interval '1 year' + t.id * interval '1 second' "
         "FROM annotation_trace t JOIN core_user u ON MOD(t.id + u.id, 2) = 0 WHERE t.study_id = %s", [study.pk])
 begun = time.perf_counter()
@@ -128,10 +127,36 @@ def write_questions(path: Path) -> Path:
     return path
 
 
+class Meter:
+    """The processor time that the site's processes and their database connections have used, where /proc tells it.
+
+    On a machine with other work the time that a client waits says as much of that work as of the site.
+    """
+
+    def __init__(self, master: int, database: str) -> None:
+        workers = [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+        with psycopg.connect(database) as connection:
+            rows = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            self.pids = [*workers, *(row[0] for row in rows)]
+
+    def seconds(self) -> float:
+        """Return the seconds used so far."""
+        spent = 0
+        for pid in self.pids:
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                spent += int((task / "schedstat").read_text().split()[0])
+        return spent / 1e9
+
+
 class Person:
     """One browser: a kept connection, a session, a CSRF token."""
 
+    meter: Meter | None = None
+
     def __init__(self, port: int, session: str) -> None:
+        self.computing = 0.0
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.token = secrets.token_hex(16)
         self.headers = {
@@ -142,11 +167,13 @@ class Person:
     def call(self, path: str, **form: str) -> tuple[int, str, str, float]:
         """Send a request (POST if there is a form); return status, location, body and seconds."""
         body = urllib.parse.urlencode({"csrfmiddlewaretoken": self.token, **form}) if form else None
+        before = self.meter.seconds() if self.meter else 0.0
         begun = time.perf_counter()
         self.connection.request("POST" if form else "GET", path, body=body, headers=self.headers)
         response = self.connection.getresponse()
         text = response.read().decode()
         spent = time.perf_counter() - begun
+        self.computing = self.meter.seconds() - before if self.meter else 0.0
         return response.status, response.headers.get("Location", ""), text, spent
 
 
@@ -157,28 +184,32 @@ class Times:
     claim: list[float] = field(default_factory=list)
     read: list[float] = field(default_factory=list)
     save: list[float] = field(default_factory=list)
+    computing: dict[str, list[float]] = field(default_factory=lambda: {"claim": [], "read": [], "save": []})
     loops: int = 0
     errors: list[str] = field(default_factory=list)
 
 
 def loop(person: Person, times: Times) -> None:
-    """Next, read, save: as the page does it with its form's own values."""
+    """Next, read, save: as the page does it with its form's own values. Each tenth label opens a dispute."""
+    step = "3" if times.loops % 10 == 9 else ""
     status, page, _, spent = person.call("/studies/bench/queue/next/", go="1")
     if status != 302 or "/traces/" not in page:
         times.errors.append(f"next: {status} {page}")
         return
     times.claim.append(spent)
+    times.computing["claim"].append(person.computing)
     status, _, text, spent = person.call(page)
     if status != 200 or text.count('class="step"') != 12 or text.count("<math") < 14:
         times.errors.append(f"read: {status}")
         return
     times.read.append(spent)
+    times.computing["read"].append(person.computing)
     revision = re.search(r'name="revision" value="(\d+)"', text)
     status, _, _, spent = person.call(
         page,
         final="right",
-        first_error="step",
-        step="3",
+        first_error="step" if step else "none",
+        step=step,
         comment="",
         active_seconds="12",
         draft_version="0",
@@ -189,12 +220,18 @@ def loop(person: Person, times: Times) -> None:
         times.errors.append(f"save: {status}")
         return
     times.save.append(spent)
+    times.computing["save"].append(person.computing)
     times.loops += 1
 
 
+def computing(seconds: list[float]) -> str:
+    """Say the median of processor time, of which a request's waiting is at least made."""
+    return f"of it computing {1000 * statistics.median(seconds):.1f} ms" if any(seconds) else ""
+
+
 @contextmanager
-def served(database: str, home: Path) -> Iterator[int]:
-    """Serve the site on a free port of 127.0.0.1 and yield it."""
+def served(database: str, home: Path) -> Iterator[tuple[int, int]]:
+    """Serve the site on a free port of 127.0.0.1; yield the port and the server's process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -217,7 +254,7 @@ def served(database: str, home: Path) -> Iterator[int]:
                 break
             except OSError:
                 time.sleep(0.1)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -282,37 +319,44 @@ def _measured(database: str, home: Path, path: Path) -> Iterator[Figure]:
     yield Figure(f"counting the study anew, {labels:,} labels", made["recount"])
     with psycopg.connect(database) as connection:
         tokens = [row[0] for row in connection.execute("SELECT token FROM annotation_trace ORDER BY token")]
-    with served(database, home) as port:
+    with served(database, home) as (port, master):
         people = [Person(port, session) for session in made["sessions"].values()]
         chance = random.Random(1)
         for person in people:  # warms each worker's imports and templates
             person.call(f"/studies/bench/traces/{chance.choice(tokens)}/")
+        if Path("/proc/self/schedstat").exists():
+            Person.meter = Meter(master, database)
         single = Times()
         for _ in range(20):
             for person in people:
                 loop(person, single)
         if single.errors:
             raise RuntimeError(f"{len(single.errors)} errors, the first: {single.errors[0]}")
-        yield told("next: claim a trace", single.claim)
-        yield told("read: annotation page after a claim", single.read)
-        yield told("save: submit a label", single.save)
-        anywhere = [
-            chance.choice(people).call(f"/studies/bench/traces/{tokens[int(k * len(tokens) / 400)]}/")[3]
-            for k in range(400)
-        ]
-        yield told("annotation page of any trace, first to last", anywhere)
+        yield told("next: claim a trace", single.claim, computing(single.computing["claim"]))
+        yield told("read: annotation page after a claim", single.read, computing(single.computing["read"]))
+        yield told("save: submit a label", single.save, computing(single.computing["save"]))
+        anywhere, used = [], []
+        for k in range(400):
+            person = chance.choice(people)
+            anywhere.append(person.call(f"/studies/bench/traces/{tokens[int(k * len(tokens) / 400)]}/")[3])
+            used.append(person.computing)
+        yield told("annotation page of any trace, first to last", anywhere, computing(used))
         for words, address in (
             ("queue page", "queue/"),
-            ("queue page, its last", "queue/?page=1000"),
+            ("queue page, far back", f"queue/?after={tokens[0]}"),
             ("questions, first page", "questions/"),
             ("questions, last page", f"questions/?page={QUESTIONS // 50}"),
             ("who reads what", "queue/rules/"),
             ("study", ""),
         ):
-            found = [people[0].call(f"/studies/bench/{address}") for _ in range(12)]
+            found, used = [], []
+            for _ in range(12):
+                found.append(people[0].call(f"/studies/bench/{address}"))
+                used.append(people[0].computing)
             if {answer[0] for answer in found} != {200}:
                 raise RuntimeError(f"{address}: {found[0][0]}")
-            yield told(words, [answer[3] for answer in found[2:]])
+            yield told(words, [answer[3] for answer in found[2:]], computing(used[2:]))
+        Person.meter = None
         together = _together(port, list(made["sessions"].values()))
         yield Figure(
             f"{PEOPLE} people in a closed loop for {SECONDS} s: a loop",

@@ -9,6 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Question, Study, Trace
+from annotation.queries import trace_size
+from annotation.services import tally
 from llm.pricing import estimate_tokens
 from llm.types import Reply
 from monitoring.generation import GenerationReport, defect, generate_traces, messages_for
@@ -46,6 +48,8 @@ def test_each_model_solves_each_question_once(study: Study) -> None:
     for question in questions:
         labels = question.traces.order_by("response_label").values_list("response_label", flat=True)
         assert list(labels) == ["Response A", "Response B"]
+    assert trace_size(study)["readable"] == 6, "they are open to readers at once"
+    assert tally.verify(study) == []
     again = _run(study, *monitors)
     assert (again.made, again.there, Inquiry.objects.count()) == (0, 6, 6)
 

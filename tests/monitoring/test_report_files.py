@@ -15,6 +15,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Study, Trace
+from monitoring.report import series_more, svg_more
 from monitoring.report.csvs import csv_files
 from monitoring.report.figures import write_figures
 from monitoring.report.latex import escape, latex_file
@@ -27,6 +28,7 @@ from tests.monitoring.report_build import load_release, make_monitor, make_run, 
 from tests.monitoring.test_report_build import flag_errors, report_of
 
 pytestmark = pytest.mark.django_db
+FIGURES = ("overview", "ladder", "localisation", "certificates", "lengths", "reliability", "questions")
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def small() -> dict[str, Any]:
 
 @pytest.fixture
 def release(shared: Path) -> dict[str, Any]:
-    return report_of(*load_release(shared / "release"), Options(resamples=50))
+    return report_of(*load_release(shared / "release"), Options(resamples=50, studies=20))
 
 
 def test_every_table_has_a_cell_for_each_column(release: dict[str, Any]) -> None:
@@ -57,6 +59,11 @@ def test_every_table_has_a_cell_for_each_column(release: dict[str, Any]) -> None
         "revision",
         "standard",
         "outcomes",
+        "comparison",
+        "length",
+        "calibration",
+        "dependence",
+        "power",
     }
     assert len({table.key for table in made}) == len(made)
     for table in made:
@@ -123,11 +130,17 @@ def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
     release: dict[str, Any], tmp_path: Path
 ) -> None:
     names = {path.name for path in write_figures(release, tmp_path / "one")}
-    assert names == {
-        f"{name}.{kind}" for name in ("ladder", "localisation") for kind in ("svg", "pdf", "png", "txt")
-    }
-    write_figures(release, tmp_path / "two")
-    for name in names:
+    assert names == {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "pdf", "png", "txt")}
+    drawn_again = write_figures(
+        {
+            k: v
+            for k, v in release.items()
+            if k not in ("questions", "calibration", "step", "positions", "certificate")
+        },
+        tmp_path / "two",
+    )
+    assert len(drawn_again) == 12
+    for name in {path.name for path in drawn_again if path.stem != "overview"}:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
     words = (tmp_path / "one" / "ladder.txt").read_text()
     mean = release["detection"]["CERT"]["mean"]["balanced_accuracy"]
@@ -145,6 +158,34 @@ def test_figures_show_the_numbers_of_the_report(release: dict[str, Any]) -> None
     bars = place_bars(release)
     assert bars is not None
     assert all(sum(shares) == pytest.approx(1) for shares in bars.shares)
+
+
+def test_further_figures_and_files_hold_the_numbers_of_the_report(release: dict[str, Any]) -> None:
+    glance = series_more.overview(release)
+    assert dict(glance.cells) == {"clean": 130, "wrong": 83, "critical": 24}
+    assert [box.number for box in glance.stages] == ["252", "237", "237", "7223"]
+    wrong, clean = series_more.certificate_panels(release)
+    assert (wrong.conditions, clean.conditions) == (("BLIND", "CERT", "CMATCH"), ("CERT", "CCONFLICT"))
+    effects = series_more.certificate_effects(release)
+    assert effects is not None
+    assert [row[1] for row in effects.rows] == [
+        release["certificate"][name]["estimate"] for name in ("CERT-CMATCH", "CMATCH-BLIND", "CCONFLICT-CERT")
+    ]
+    one = series_more.heat(release, "BLIND")
+    assert one is not None
+    assert (len(one.questions), len(one.monitors)) == (79, 5)
+    drawn = [svg_more.overview_svg(glance), svg_more.effects_svg(effects), svg_more.heat_svg(one)]
+    drawn += [svg_more.reliability_svg(curve) for curve in series_more.reliability(release)[1]]
+    for svg in drawn:
+        assert ET.fromstring(svg).get("aria-label")
+        assert "style=" not in svg
+    files = csv_files(release)
+    for name in ("pairwise", "leave_one_out", "calibration", "positions", "questions", "power", "dependence"):
+        rows = list(csv.DictReader(io.StringIO(files[f"{name}.csv"])))
+        assert rows, name
+    pairs = list(csv.DictReader(io.StringIO(files["pairwise.csv"])))
+    assert len(pairs) == 6 * 10
+    assert float(pairs[0]["L0"]) == release["pairwise"]["BLIND"][0]["L0"]
 
 
 def test_the_page_figures_are_sound_svg_with_a_text_alternative(release: dict[str, Any]) -> None:
@@ -167,11 +208,12 @@ def test_nine_monitors_differ_in_colour_or_shape() -> None:
     assert len({(line.colour, line.marker) for line in lines}) == 20
 
 
-def test_a_study_without_verdicts_still_has_words_tables_and_no_figures(tmp_path: Path) -> None:
+def test_a_study_without_verdicts_still_has_words_tables_and_the_overview(tmp_path: Path) -> None:
     study, standard, _ = small_study()
     computed = report_of(study, standard)
     assert summary(computed).endswith("No monitor has run yet.")
-    assert write_figures(computed, tmp_path) == []
+    assert {path.stem for path in write_figures(computed, tmp_path)} == {"overview"}
+    assert "Verdicts: 0" in (tmp_path / "overview.txt").read_text(encoding="utf-8")
     assert ladder_panels(computed) == []
     assert dict(small_print(computed))["Left out of the standard"] == "nothing"
     latex_file(computed)
@@ -207,7 +249,8 @@ def test_the_command_prints_tables_and_writes_what_was_asked(tmp_path: Path) -> 
     for line in re.findall(r"^wrote (.*)$", said, re.MULTILINE):
         assert Path(line).is_file()
     assert json.loads((tmp_path / "r.json").read_text()) == report_of(study, standard)
-    assert len(list((tmp_path / "figures").iterdir())) == 8
+    drawn = {path.stem for path in (tmp_path / "figures").iterdir()}
+    assert drawn == {"overview", "ladder", "localisation", "lengths", "reliability", "questions"}
 
 
 def test_the_command_writes_json_alone_to_standard_output() -> None:

@@ -25,7 +25,7 @@ from stats import (
     without_each,
 )
 from stats.ladder import rate_bounds
-from stats.positions import positions_of_errors
+from stats.positions import positions_of_errors, tenths_of
 from stats.power import sizes_about
 from stats.report import Options, build_report
 from tests.stats import plain
@@ -122,7 +122,8 @@ def test_positions_and_questions_equal_the_plain_versions(items: list[list[Item]
     found = positions(panel.reference, panel.verdicts[condition], resample_of(panel))
     for c, cell in enumerate(("clean", "wrong", "critical")):
         named = [i for one in items for i in one if i.cell == cell and i.named(condition)]
-        assert found.n[c] == len(named) == found.in_tenth[c].sum()
+        assert found.n[c] == len(named)
+        assert same(found.in_tenth[c].sum(), len(named))
         last = plain.share(named, lambda i: i.named(condition) >= (i.row.n_steps or 0))
         assert same(found.last[0, c], last)
     shares = by_question(panel.reference, panel.verdicts[condition])
@@ -135,17 +136,11 @@ def test_positions_and_questions_equal_the_plain_versions(items: list[list[Item]
     assert (shares.split <= 0.25).all()
 
 
-def test_a_step_lies_in_the_tenth_of_its_middle() -> None:
-    from stats.positions import tenth_of
-
-    assert tenth_of(np.array([1, 10, 5, 1, 1, 3]), np.array([10, 10, 10, 1, 2, 3])).tolist() == [
-        0,
-        9,
-        4,
-        5,
-        2,
-        8,
-    ]
+def test_a_step_fills_the_tenths_that_it_lies_in() -> None:
+    whole = tenths_of(np.array([1]), np.array([1]))
+    assert same(whole, np.full(10, 0.1))
+    assert same(tenths_of(np.array([3]), np.array([10])), np.eye(10)[2])
+    assert same(tenths_of(np.array([2]), np.array([4])), [0, 0, 0.2, 0.4, 0.4, 0, 0, 0, 0, 0])
 
 
 @few
@@ -202,7 +197,7 @@ def test_an_arm_alone_makes_its_own_standard(shared: Path) -> None:
     apart = disputed(reference)
     assert not (apart & ~(reference.human.spoke & reference.debate.spoke)).any()
     assert (reference.human.step == reference.debate.step)[spoke & reference.debate.spoke & ~apart].all()
-    assert positions_of_errors(reference).sum() == 107
+    assert same(positions_of_errors(reference).sum(), 107)
 
 
 def test_self_review_meets_the_published_split_of_a_generator_that_monitors(shared: Path) -> None:
@@ -246,3 +241,18 @@ def test_the_bounds_of_a_change_hold_its_estimate(shared: Path) -> None:
     for record in held:
         least, most = record["bounds"]
         assert least - 0.02 <= record["estimate"] <= most + 0.02  # other denominators: the covered traces
+
+
+def test_the_reading_of_all_traces_is_the_report_itself(shared: Path) -> None:
+    report = build_report(load_panel(shared / "release"), Options(resamples=30, studies=0))
+    for condition, row in report["dependence"]["all"]["conditions"].items():
+        detection, placed = report["detection"][condition], report["localisation"][condition]
+        for name, section in (("balanced_accuracy", detection), ("L0", placed), ("L0_in_range", placed)):
+            assert same(row["mean"][name], section["mean"][name])
+            assert same(row["mean"][f"{name}_ci"], section["mean"][f"{name}_ci"])
+            for monitor, record in row["monitors"].items():
+                assert same(record[name], section["monitors"][monitor][name])
+    human = report["by_arm"]["human"]
+    assert (human["traces"], human["clean"] + human["wrong"] + human["critical"]) == (135, 135)
+    for row in human["conditions"].values():
+        assert same(row["change"]["L0"], row["mean"]["L0"] - row["standard"]["L0"])

@@ -92,6 +92,17 @@ def test_the_edge_of_a_tolerance_is_exact() -> None:
     assert compare({"kind": "number", "unit": "optional"}, "42 N", "42").verdict is EQUAL
 
 
+def test_a_tolerance_is_carried_through_a_transformation() -> None:
+    """Source: SPEC.md B1: delta becomes a delta + 2 eps."""
+    changed = {"a": "1000", "b": "5", "eps": "0.5"}
+    spec = {"kind": "number", "absolute": "0.01", "transformation": changed}
+    # the key 2 becomes 2005, the tolerance 10 + 1
+    assert compare(spec, "2", "2016").verdict is EQUAL
+    assert compare(spec, "2", "2016.001").verdict is DIFFERENT
+    assert compare({**spec, "transformation": {"a": "1000"}}, "2", "2010").verdict is EQUAL
+    assert compare({**spec, "transformation": {"a": "1000"}}, "2", "2011").verdict is DIFFERENT
+
+
 @pytest.mark.parametrize(
     ("key", "answer", "verdict"),
     [
@@ -203,6 +214,8 @@ def test_a_set_finds_partners_that_a_greedy_match_would_miss() -> None:
         ({"kind": "number", "relative": "wide"}, "must be a number"),
         ({"kind": "number", "relative": -1}, "negative"),
         ({"kind": "number", "unit": "maybe"}, "required or optional"),
+        ({"kind": "number", "transformation": {"a": 0}}, "a must be positive"),
+        ({"kind": "number", "transformation": {"b": 0}}, "object with"),
         ({"kind": "set", "items": {"kind": "x"}}, "must be one of"),
         ({"kind": "sentence", "rule": "no-such"}, "no rule is called"),
         ([], "object"),

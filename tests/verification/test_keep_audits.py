@@ -31,7 +31,7 @@ def address(name: str) -> str:
 
 def test_an_audit_changes_nothing_until_it_is_accepted(client: Client, adam: User, kept: KeyAudit) -> None:
     keys = list(ReferenceAnswer.objects.order_by("pk").values_list("text", flat=True))
-    assert not any(queries.scores_in_force(kept.study).values())
+    assert queries.scores_in_force(kept.study) == {}
     client.force_login(adam)
     page = client.get(address("key_audit")).content.decode()
     assert "A proposal" in page and "10 of 20 stored responses" in page
@@ -48,7 +48,16 @@ def test_an_audit_changes_nothing_until_it_is_accepted(client: Client, adam: Use
 
 def test_a_rejected_audit_leaves_the_scores(kept: KeyAudit, adam: User) -> None:
     decide_audit(kept=kept, accepted=False, reason="Too lenient.", actor=adam)
-    assert not any(queries.scores_in_force(kept.study).values())
+    assert queries.scores_in_force(kept.study) == {}
+
+
+def test_the_next_audit_begins_from_the_scores_in_force(
+    study: Study, kept: KeyAudit, adam: User, capsys: Any
+) -> None:
+    options = {"study": study.slug, "rule": "stacked-blocks", "domain": "blocks", "resamples": 10}
+    decide_audit(kept=kept, accepted=True, reason="It is right.", actor=adam)
+    call_command("audit_answer_key", **options)
+    assert "0 of 20 responses change" in capsys.readouterr().out
 
 
 def test_audits_and_decisions_are_final(kept: KeyAudit, adam: User) -> None:

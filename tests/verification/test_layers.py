@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, transaction
 
 from adjudication.services.assembly import assemble, freeze_preconditions
+from adjudication.services.standards import freeze_standard
 from annotation.models import Study, Trace
 from core.errors import Conflict, UserError
 from core.models import AuditEntry, User
@@ -225,6 +226,23 @@ def test_what_an_expert_leaves_open_has_no_settled_label(labelled: Trace, adam: 
     rule_on_item(item=item, expert=adam, outcome="valid", reason="It is, by dominated convergence.")
     assert draft_of(labelled) == ("ready", "")
     assert [one.outcome for one in item.rulings.all()] == ["unresolved", "valid"]
+
+
+def test_a_hold_hides_a_patched_label_and_does_not_undo_it(labelled: Trace, study: Study, adam: User) -> None:
+    both(make_trace(make_question(study)), (True, None), (True, None))
+    freeze_standard(study=study)
+    name = f"{labelled.question.external_id}/{labelled.response_label}"
+    call_command(
+        "patch_standard", "--study", study.slug, "--from", "1",
+        "--set", f"{name}:final_correct=0,first_error_step=2", "--reason", "A slip.",
+    )  # fmt: skip
+    item = make_item(labelled)
+    assert freeze_standard(study=study).standard.version == 3
+    assert draft_of(labelled)[0] == "unresolved"
+    take_item(item=item, expert=adam)
+    rule_on_item(item=item, expert=adam, outcome="failed", step=2, reason="The patch is right.")
+    (draft,) = [one for one in assemble(study) if one.trace_id == labelled.pk]
+    assert (draft.row.status, draft.row.provenance, draft.row.first_error_step) == ("ready", "patched", 2)
 
 
 def test_one_expert_has_an_item_at_a_time(labelled: Trace, study: Study, adam: User) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from adjudication.services.leaks import find_leaks
 from annotation.models import Membership, Role, Study, Trace
 from core.models import User
 from tests.adjudication.build import both, make_dispute
@@ -141,6 +143,15 @@ def test_no_page_names_a_source_to_a_lead(
         assert secret not in page, secret
 
 
+def test_the_walk_for_leaks_reads_these_pages_and_finds_none(
+    study: Study, adam: User, ana: User, trace: Trace, item: ExpertItem, kept: KeyAudit
+) -> None:
+    make_dispute(study)
+    report = find_leaks(study=study, lead=adam)
+    assert report.leaks == []
+    assert {name for name in READ if name not in report.pages} == set()
+
+
 @pytest.mark.parametrize("name", ("verification", "verify_trace", "experts", "expert_item"))
 def test_the_labels_of_the_arms_leave_no_mark(
     client: Client, study: Study, adam: User, trace: Trace, item: ExpertItem, name: str
@@ -253,6 +264,21 @@ def test_text_in_evidence_is_escaped(client: Client, adam: User, study: Study) -
     record_flags(trace=trace, flags=[{"kind": "gap", "concern": evil, "step": 1}], raised_by="m")
     client.force_login(adam)
     assert evil not in client.get(address("verify_trace", trace)).content.decode()
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_the_number_of_queries_does_not_grow(
+    client: Client, study: Study, adam: User, trace: Trace, size: int, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(size):
+        other = make_trace(trace.question, n_steps=size)
+        run_checks(traces=[other])
+        make_item(other)
+        record_flags(trace=other, flags=[{"kind": "gap", "concern": "Why?", "step": 1}], raised_by="m")
+    client.force_login(adam)
+    for name, most in (("verification", 9), ("experts", 9), ("verify_trace", 20)):
+        with django_assert_max_num_queries(most):
+            client.get(address(name, other))
 
 
 # -- experts ---------------------------------------------------------------------------------------------------

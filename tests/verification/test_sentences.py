@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,8 @@ def _changed(path: list[Any], value: Any) -> dict[str, Any]:
         (["claims", 0, "patterns"], ["{UPPER} ] {LOWER}"], "not open"),
         (["claims", 0, "patterns"], ["{UPPER} alone"], "each slot once"),
         (["claims", 0, "patterns"], [], "must not be empty"),
+        (["claims", 0, "patterns"], ["{UPPER} ~ a ~ b ~ c ~ d ~ {LOWER}"], "too long"),
+        (["claims", 0, "patterns"], ["{UPPER} " + "[a] " * 13 + "{LOWER}"], "too long"),
         (["claims", 0, "required_for"], ["odd"], "no status"),
         (["claims", 0, "tolerance"], {"UPPER": "wide"}, "must be a number"),
         (["hedges"], "probably", "list of texts"),
@@ -164,3 +167,24 @@ def test_reading_is_total_and_never_accepts_without_the_pair(words: list[str]) -
     decision = BLOCKS.decide(joint_key("B,A"), "ANSWER: " + " ".join(words))
     if decision.accepted:
         assert decision.reading.claims["joint"] == (("B", "A"),)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "B and ",
+        "B , ",
+        "CoM of B not ",
+        "B - ",
+        "B its com x x x x not x x over x x ",
+        "( ",
+        "joint between ",
+    ],
+)
+def test_a_rule_cannot_be_made_to_run_away(words: str) -> None:
+    started = time.monotonic()
+    answer = "ANSWER: unstable; " + (words * 2_000)[:1_900]
+    assert not BLOCKS.decide(joint_key("B,A"), answer).accepted
+    assert time.monotonic() - started < 2
+    too_long = BLOCKS.decide(joint_key("B,A"), "ANSWER: unstable; " + words * 20_000)
+    assert "longer than" in too_long.reason

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from verification.certificates.transformation import Transformation
 from verification.comparators.outcome import (
     BadComparator,
     Comparison,
@@ -209,12 +210,14 @@ class NumberWithUnit:
     """Compares numbers: equal within `absolute` (in the key's unit) or `relative` (of the key), the larger.
 
     Without a tolerance the numbers must be equal exactly. `unit` is what to do with an answer that lacks the
-    key's unit: "required" leaves it undecided, "optional" takes the key's.
+    key's unit: "required" leaves it undecided, "optional" takes the key's. With a `transformation` of the task the
+    key becomes a k + b and the tolerance a t + 2 eps: keeping the old one would misjudge right answers.
     """
 
     relative: Fraction = Fraction(0)
     absolute: Fraction = Fraction(0)
     unit: str = "required"
+    transformation: Transformation | None = None
 
     def __post_init__(self) -> None:
         if self.relative < 0 or self.absolute < 0:
@@ -254,6 +257,9 @@ class NumberWithUnit:
 
     def _within(self, want: Fraction, have: Fraction) -> Comparison:
         allowed = max(self.absolute, self.relative * abs(want))
+        if self.transformation is not None:
+            allowed = self.transformation.optimality(allowed)
+            want = self.transformation.a * want + self.transformation.b
         gap = abs(have - want)
         shown = f"{_shown(have)} against {_shown(want)} in the key's unit"
         if gap <= allowed:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from verification.certificates.transformation import BadTransformation, Transformation
 from verification.comparators.collections import OrderedList, UnorderedSet
 from verification.comparators.outcome import BadComparator, Comparator
 from verification.comparators.quantities import NumberWithUnit
@@ -16,7 +17,7 @@ from verification.comparators.text import ExactText
 KINDS = ("text", "number", "formula", "list", "set", "sentence")
 _FIELDS = {
     "text": {"ignore_case"},
-    "number": {"relative", "absolute", "unit"},
+    "number": {"relative", "absolute", "unit", "transformation"},
     "formula": {"positive"},
     "list": {"items"},
     "set": {"items"},
@@ -43,7 +44,10 @@ def comparator_of(spec: Mapping[str, Any], *, cas: Cas | None = None) -> Compara
         return ExactText(ignore_case=bool(spec.get("ignore_case", False)))
     if kind == "number":
         return NumberWithUnit(
-            _tolerance(spec, "relative"), _tolerance(spec, "absolute"), str(spec.get("unit", "required"))
+            _tolerance(spec, "relative"),
+            _tolerance(spec, "absolute"),
+            str(spec.get("unit", "required")),
+            _transformation(spec.get("transformation")),
         )
     if kind == "formula":
         return SymbolicEquality(cas, positive=bool(spec.get("positive", False)))
@@ -51,6 +55,17 @@ def comparator_of(spec: Mapping[str, Any], *, cas: Cas | None = None) -> Compara
         return SentenceRule(read_rule(spec.get("rule")))
     items = comparator_of(spec.get("items", {"kind": "text"}), cas=cas)
     return OrderedList(items) if kind == "list" else UnorderedSet(items)
+
+
+def _transformation(data: Any) -> Transformation | None:
+    if data is None:
+        return None
+    if not isinstance(data, Mapping) or not {"a"} <= set(data) <= {"a", "b", "eps"}:
+        raise BadComparator('"transformation" is an object with "a" and perhaps "b" and "eps"')
+    try:
+        return Transformation(*(_tolerance(data, name) for name in ("a", "b", "eps")))
+    except BadTransformation as error:
+        raise BadComparator(f'"transformation": {error}') from error
 
 
 def _tolerance(spec: Mapping[str, Any], name: str) -> Fraction:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from annotation.answers import final_answer
 from annotation.models import KeyReport, Question, ReferenceAnswer, Study, Trace
 from core import audit as trail
 from core.errors import Conflict, UserError
 from core.models import User
+from verification import queries
 from verification.answer_keys.audit import audit
 from verification.answer_keys.records import BadAudit, Item, Material, Response, Target
 from verification.answer_keys.scoring import Rescored, strictly_equal
@@ -30,7 +33,7 @@ class InvalidDecision(UserError):
 def material_of(study: Study) -> Material:
     """Return a study's own keys and traces as material: subjects are domains, generators are models.
 
-    The score in force of a trace is the strict comparison of its final answer with the key.
+    The score of a trace is that of an accepted audit, else the strict comparison of its final answer with the key.
     """
     keys: dict[int, str] = {}
     for answer in ReferenceAnswer.objects.filter(question__study=study).order_by("question_id", "version"):
@@ -41,8 +44,11 @@ def material_of(study: Study) -> Material:
         if question.pk in keys:
             name = question.external_id
             items[name] = Item(name, question.subject or "no subject", LEVEL, keys[question.pk], name)
-    traces = Trace.objects.filter(study=study, question__status=Question.Status.INCLUDED)
-    for trace in traces.select_related("question").order_by("question__external_id", "response_label"):
+    included = Q(question__status=Question.Status.INCLUDED, check_item__isnull=True)
+    found = Trace.objects.filter(included, study=study)
+    traces = list(found.select_related("question").order_by("question__external_id", "response_label"))
+    writers = Counter((trace.question_id, trace.generator) for trace in traces)
+    for trace in traces:
         if trace.question.external_id not in items or not trace.steps:
             continue
         given = final_answer(trace.text).text
@@ -50,14 +56,28 @@ def material_of(study: Study) -> Material:
         responses.append(
             Response(
                 trace.question.external_id,
-                f"{trace.generator or 'unknown'} {trace.response_label}",
+                # one that wrote several solutions of a question is told apart by their labels
+                trace.generator
+                if trace.generator and writers[trace.question_id, trace.generator] == 1
+                else f"{trace.generator} {trace.response_label}".strip(),
                 trace.text,
                 strictly_equal(key, given if given is not None else trace.text),
             )
         )
     if not responses:
         raise BadAudit(f'the study "{study.slug}" has no traces with text on questions with keys')
-    return Material(items, responses)
+    return in_force(Material(items, responses), study)
+
+
+def in_force(material: Material, study: Study) -> Material:
+    """Return material whose responses have the scores in force: those of accepted audits come first."""
+    scores = queries.scores_in_force(study)
+    if not scores:
+        return material
+    return Material(
+        material.items,
+        [replace(one, correct=scores.get((one.item, one.model), one.correct)) for one in material.responses],
+    )
 
 
 def save_audit(

@@ -101,10 +101,10 @@ def report_key(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return redirect("key_audit", slug, number)
 
 
-def names_for(request: HttpRequest, kept: KeyAudit) -> dict[str, str]:
-    """Return how each model of an audit is called for this person: the study's generators stay hidden."""
+def names_for(kept: KeyAudit, *, hidden: bool) -> dict[str, str]:
+    """Return how each model of an audit is called: the generators of a study are numbered where they are hidden."""
     models = [row["model"] for row in kept.summary["models"]]
-    if not kept.of_study or access.sees_sources(person_of(request), kept.study):
+    if not hidden:
         return {model: model for model in models}
     ranked = sorted(models, key=lambda model: keyed(kept.study, "systems", kept.number, model))
     return {model: f"System {place}" for place, model in enumerate(ranked, start=1)}
@@ -138,7 +138,8 @@ def _show(
     report_form: KeyReportForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    names = names_for(request, kept)
+    hidden = kept.of_study and not access.sees_sources(person_of(request), kept.study)
+    names = names_for(kept, hidden=hidden)
     summary: dict[str, Any] = copy.deepcopy(kept.summary)
     for row in summary["models"]:
         row["model"] = names[row["model"]]
@@ -155,7 +156,8 @@ def _show(
         "decision": getattr(kept, "decision", None),
         "summary": summary,
         "page": page,
-        "rows": [(row, names[row.model], row.item in questions) for row in page.object_list],
+        # a name that runs through the questions would link the solutions of one writer
+        "rows": [(row, "" if hidden else row.model, row.item in questions) for row in page.object_list],
         "may_decide": Role.LEAD in roles_in(kept.study, person_of(request)),
         "form": form or DecisionForm(),
         "report_form": report_form or KeyReportForm(),

@@ -16,7 +16,14 @@ from core.management.base import FalsestepCommand
 from monitoring import queries
 from monitoring.engine import planning, supervise
 from monitoring.engine.launch import launch_batch, refuse_if_unfit
-from monitoring.engine.options import MOST_INVALID_RETRIES, RCTRL_TRACES, STEP_PREFIXES, BatchOptions
+from monitoring.engine.options import (
+    MOST_INVALID_RETRIES,
+    PROVIDER_BATCHES,
+    RCTRL_TRACES,
+    REQUESTS,
+    STEP_PREFIXES,
+    BatchOptions,
+)
 from monitoring.management.arguments import amount, words
 from monitoring.models import Batch
 
@@ -56,6 +63,12 @@ class Command(FalsestepCommand):
             action="store_true",
             help="also models that took part in the study's debate; their runs are marked",
         )
+        parser.add_argument(
+            "--via",
+            choices=(REQUESTS, PROVIDER_BATCHES),
+            default=REQUESTS,
+            help="ask calls one by one, or through the provider's batch API, which answers within a day",
+        )
         parser.add_argument("--max-cost", type=amount, metavar="USD", help="the most that may be spent")
         parser.add_argument("--dry-run", action="store_true", help="show the plan; write nothing")
         parser.add_argument("--wait", action="store_true", help="until the end, with a worker if none runs")
@@ -73,6 +86,7 @@ class Command(FalsestepCommand):
             rctrl_traces=options["rctrl_traces"],
             invalid_retries=options["invalid_retries"],
             allow_debaters=options["allow_debaters"],
+            via=options["via"],
         )
         quiet = options["json"] == "-"
         if options["dry_run"]:

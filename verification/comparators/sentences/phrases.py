@@ -16,6 +16,8 @@ from itertools import pairwise
 from verification.comparators.outcome import BadComparator
 
 GAP_WORDS = 8
+# so that no pattern can take long on any text
+MAX_PATTERN, MAX_GAPS, MAX_OPTIONAL = 300, 4, 12
 ELEMENT = re.compile(r"\[|\]|~|<([a-z_]+)>|\{([A-Z][A-Z0-9_]*)\}|([^\s\[\]~<>{}]+)")
 WORD = re.compile(
     r"[^\W\d_]+n't\b|'[sS]\b|(?<![\w.])\d+(?:\.\d+)?|[^\W\d_]+(?:-[^\W\d_]+)*|°|%|[^\w\s]", re.UNICODE
@@ -45,6 +47,7 @@ def plain(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
     for old, new in DASHES.items():
         text = text.replace(old, new)
+    text = re.sub(r"(?<=[^\W_])_(?=[^\W_])", " ", text)
     text = re.sub(r"\s--+\s", " ; ", EMPHASIS.sub("", text))
     words: list[str] = []
     for word in WORD.findall(text):
@@ -85,11 +88,12 @@ class Things:
 
     @property
     def several(self) -> str:
-        """One or more named things: B; B + C; B, C and D; B - D; blocks B through D."""
-        listed = r"(?: (?:, and|, &|,|and|&|\+|with|plus|/)(?: (?i:the))?)"
+        """One or more named things: B; B + C; B, C and D; B - C - D; B - D; blocks B through D."""
+        listed = r"(?: (?:- and -|, and|, &|,|and|&|\+|with|plus|/)(?: (?i:the))?)"
         ranged = r"(?: (?:-|through|thru|to|up to|\. \. \.))"
-        inner = rf"{self.one}(?:{listed} {self.one})*"
-        return rf"(?:\( )?(?:{self.one}{ranged} {self.one}|{inner})(?: \))?"
+        inner = rf"{self.one}(?:{listed} {self.one}){{0,8}}"
+        chained = rf"{self.one}(?: - {self.one}){{2,8}}"
+        return rf"(?:\( )?(?:{chained}|{self.one}{ranged} {self.one}|{inner})(?: \))?"
 
     def members(self, text: str) -> list[str]:
         """Return the names in a group, a range filled in."""
@@ -118,6 +122,11 @@ class Vocabulary:
 
     def compile(self, pattern: str, slots: Mapping[str, str]) -> re.Pattern[str]:
         """Compile a pattern; `slots` gives the kind of each: thing, group or number."""
+        if len(pattern) > MAX_PATTERN or pattern.count("~") > MAX_GAPS or pattern.count("[") > MAX_OPTIONAL:
+            raise BadComparator(
+                f'the pattern "{pattern[:60]}" is too long: at most {MAX_PATTERN} characters, {MAX_GAPS} gaps and '
+                f"{MAX_OPTIONAL} optional parts"
+            )
         out: list[str] = []
         depth = 0
         place = 0

@@ -26,6 +26,7 @@ from verification.comparators.sentences.templates import Template
 FOLDER = Path(__file__).parent / "rules"
 KINDS = ("thing", "group", "number")
 MAX_RULE = 100_000
+MAX_LINE = 2_000
 FIELDS = {
     "name", "title", "answer_line", "statuses", "templates", "hedges", "retractions", "things", "words",
     "ignore", "claims",
@@ -92,6 +93,8 @@ class Rule:
         line, problem = answer_line(response, self.marker)
         if line is None:
             return Reading(None, problem=problem)
+        if len(line) > MAX_LINE:
+            return Reading(None, problem=f"the answer is longer than {MAX_LINE} characters")
         status, rest, problem = leading_status(
             line, self.statuses, hedges=self.hedges, retractions=self.retractions
         )

@@ -18,7 +18,7 @@ from verification.answer_keys.records import BadAudit, Material, Target
 from verification.answer_keys.scoring import Rescored
 from verification.answer_keys.shapes import propose_rule
 from verification.comparators.sentences import Rule, builtin_rules, read_rule
-from verification.services.audits import LEVEL, material_of, save_audit
+from verification.services.audits import LEVEL, in_force, material_of, save_audit
 
 
 class Command(FalsestepCommand):
@@ -60,6 +60,7 @@ class Command(FalsestepCommand):
         study = study_named(options["study"]) if options["study"] else None
         if options["keys"]:
             material, source = read_material(options["keys"], options["responses"])
+            material = in_force(material, study) if study is not None else material
             lower, upper = options["lower"], options["upper"]
         else:
             assert study is not None

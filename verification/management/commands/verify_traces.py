@@ -27,7 +27,11 @@ class Command(FalsestepCommand):
 
     def run(self, **options: Any) -> None:
         study = study_named(options["study"])
-        traces = Trace.objects.filter(study=study).select_related("question", "study").order_by("pk")
+        traces = (
+            Trace.objects.filter(study=study, check_item__isnull=True)
+            .select_related("question", "study")
+            .order_by("pk")
+        )
         number = run_checks(traces=traces.iterator(chunk_size=100))
         rows = CheckResult.objects.filter(trace__study=study).values_list("column", "name", "status")
         counts = Counter(rows)

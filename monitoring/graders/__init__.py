@@ -1,0 +1,1 @@
+"""A study's own grading error: monitors as graders of its traces."""

@@ -1,0 +1,63 @@
+"""What the report's page shows of a document: sentences, figures, tables by section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from monitoring.report import methods, sentences, series, series_more, svg, svg_more
+from monitoring.report.tables import tables
+
+SECTIONS = (
+    ("detection", "Detection"),
+    ("localisation", "Localisation"),
+    ("cells", "Wrong and critical traces"),
+    ("certificates", "False certificates"),
+    ("revision", "Second looks"),
+    ("comparison", "Monitors beside each other"),
+    ("length", "Length and position"),
+    ("calibration", "Calibration"),
+    ("questions", "Question by question"),
+    ("dependence", "How much hangs on the standard"),
+    ("power", "How many questions"),
+    ("standard", "The standard"),
+    ("outcomes", "Outcomes"),
+)
+
+
+def shown(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the context of the page."""
+    panels = series.ladder_panels(document)
+    localisation, bars = series.localisation_panel(document), series.place_bars(document)
+    swaps, effects = series_more.certificate_panels(document), series_more.certificate_effects(document)
+    condition, curves = series_more.reliability(document)
+    lengths = [p for p in (series_more.step_panel(document), series_more.position_panel(document)) if p]
+    maps = series_more.heat_maps(document)
+    made = tables(document)
+    lines = {line.name: line for panel in panels for line in panel.lines}
+    figures = {"questions"} if maps else set()
+    return {
+        "document": document,
+        "summary": sentences.summary(document),
+        "small_print": sentences.small_print(document),
+        "methods": methods.methods(document),
+        "overview": svg_more.overview_svg(series_more.overview(document)),
+        "panels": [svg.panel_svg(panel) for panel in panels],
+        "localisation": svg.panel_svg(localisation) if localisation else "",
+        "bars": svg.bars_svg(bars) if bars else "",
+        "legend": _legend(list(lines.values())),
+        "swaps": [svg.panel_svg(panel) for panel in swaps],
+        "effects": svg_more.effects_svg(effects) if effects else "",
+        "lengths": [(svg.panel_svg(panel), _legend(list(panel.lines))) for panel in lengths],
+        "reliability": [svg_more.reliability_svg(curve) for curve in curves],
+        "reliability_condition": condition,
+        "maps": [svg_more.heat_svg(one) for one in maps],
+        "sections": [
+            (key, title, [table for table in made if table.section == key])
+            for key, title in SECTIONS
+            if key in figures or any(table.section == key for table in made)
+        ],
+    }
+
+
+def _legend(lines: list[series.Line]) -> list[tuple[Any, str]]:
+    return [(svg.legend_mark(line), line.name) for line in lines]
