@@ -63,9 +63,9 @@ PAGES = {
     "report": "shown",
     "report_json": "shown",
     "report_methods": "shown",
-    "report_traces": "shown",
-    "study_graders_latest": "shown",
-    "study_graders": "shown",
+    "report_traces": "refused",
+    "study_graders_latest": "refused",
+    "study_graders": "refused",
     "monitors": "shown",
     "monitor_add": "orders",
     "batches": "shown",
@@ -318,7 +318,8 @@ def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
     wrong = {
         name: found
         for name, found in statuses.items()
-        if not found
+        # One of the traces has no verdict to show.
+        if not found - ({404} if name == "run_trace" else set())
         <= {"shown": {200, 301, 302}, "refused": {403, 404, 405, 409}, "orders": {405}, "nothing": {404}}[
             PAGES[name]
         ]
