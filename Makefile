@@ -42,6 +42,7 @@ lint: setup ## ruff, mypy, import-linter, missing migrations
 
 bench: setup ## speed and memory, beside a plain implementation in the same run
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.disputes 10000
 
 pictures: setup ## a picture of every page into docs/pictures (needs Debian's chromium)
 	$(BIN)/python -m tests.pictures

@@ -13,11 +13,9 @@ from adjudication.services.assembly import Draft, Precondition, assemble, freeze
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.hashing import StandardRow, standard_sha256, text_sha256
 from annotation.models import GuidelineVersion, Study
-from core import audit
+from core import audit, bulk
 from core.errors import UserError
 from core.models import AuditEntry, User
-
-BATCH = 1000
 
 
 class FreezeRefused(UserError):
@@ -209,8 +207,8 @@ def _create(
         frozen_by=actor,
         imported=imported,
     )
-    StandardLabel.objects.bulk_create(
-        (
+    bulk.insert(
+        [
             StandardLabel(
                 standard=standard,
                 trace_id=draft.trace_id,
@@ -228,8 +226,7 @@ def _create(
                 debate_first_error_step=draft.row.debate_first_error_step,
             )
             for draft in drafts
-        ),
-        batch_size=BATCH,
+        ]
     )
     return standard
 
