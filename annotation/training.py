@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 
-from annotation.models import CheckItem, GateAnswer, GateResult, Label, Study, TrainingPlan
+from annotation import masking
+from annotation.models import (
+    CheckItem,
+    GateAnswer,
+    GateResult,
+    Label,
+    Question,
+    Skip,
+    Study,
+    Trace,
+    TrainingPlan,
+)
+from annotation.queries import labeller_name, progress
 from core.models import User
+
+LEAST_OFTEN = 20
 
 
 def plan_of(study: Study) -> TrainingPlan:
@@ -94,6 +108,37 @@ def item_counts(study: Study) -> dict[str, int]:
     """Return the number of check items of each kind."""
     found = CheckItem.objects.filter(study=study).order_by().values_list("kind").annotate(Count("pk"))
     return {**dict.fromkeys(CheckItem.Kind.values, 0), **dict(found)}
+
+
+def hidden_next(study: Study, person: User) -> Trace | None:
+    """Return the hidden item that comes before the person's next trace, None if none is due.
+
+    Hidden items are shuffled among what is left for the person, each place being as likely, but come no
+    rarer than one in LEAST_OFTEN; when nothing else is left, none comes. What is drawn depends on the study's
+    secret and on how many traces the person has judged, so a repeated request gives the same.
+    """
+    name = labeller_name(person)
+    said = Label.objects.filter(trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=name)
+    waiting = list(
+        CheckItem.objects.filter(
+            ~Exists(said),
+            ~Exists(Skip.objects.filter(trace=OuterRef("trace"), person=person)),
+            study=study,
+            kind=CheckItem.Kind.HIDDEN,
+            trace__question__status=Question.Status.INCLUDED,
+        ).values_list("trace", "trace__token")
+    )
+    if not waiting:
+        return None
+    state = progress(study, person)
+    if state.left <= 0:
+        return None
+    judged = CheckItem.objects.filter(study=study, kind=CheckItem.Kind.HIDDEN).count() - len(waiting)
+    drawn = int(masking.keyed(study, "hidden", name, state.mine + state.skipped + judged)[:8], 16) / 2**32
+    if drawn >= max(len(waiting) / (len(waiting) + state.left), 1 / LEAST_OFTEN):
+        return None
+    key, _ = min(waiting, key=lambda item: masking.keyed(study, "hidden item", name, item[1]))
+    return Trace.objects.get(pk=key)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,10 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         if held is not None:
             hold_trace(held, person)
             return held
+        hidden = training.hidden_next(study, person)
+        if hidden is not None:
+            hold_trace(hidden, person)
+            return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person):

@@ -215,15 +215,18 @@ def test_hidden_items_come_along_whoever_has_judged_them(
     traces, items = queue
     hidden = {item.trace for item in items}
     bo = make_person("bo", study=study, roles=[Role.ANNOTATOR])
-    study.overlap = 2
+    # Where an item comes is drawn per person, and in so short a queue some meet none: enough people meet one.
+    more = [make_person(f"reader{number}", study=study, roles=[Role.ANNOTATOR]) for number in range(12)]
+    study.overlap = 2 + len(more)
     study.save()
     tally.refresh(study)
     mine, others = read_all(study, ana), read_all(study, bo)
+    third = [trace for person in more for trace in read_all(study, person)]
     for read in (mine, others):
         assert set(read) >= set(traces)
         assert len(set(read)) == len(read)
         assert read[-1] not in hidden, "a hidden item alone is no reason to go on"
-    assert {*mine, *others} & hidden
+    assert {*mine, *others, *third} & hidden
     results = training.hidden_results(study)
     assert results["ana"].judged == len(set(mine) & hidden)
     assert results["ana"].answers_right == results["ana"].steps_right == results["ana"].judged
