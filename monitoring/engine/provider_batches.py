@@ -144,14 +144,15 @@ class _Chunks:
         except ProviderError as error:
             log.warning("chunk %s of %s: %s", chunk.tag, self._run, error)
             if error.kind == "transient":
-                # It may have been taken nevertheless.
-                await self._look_for(chunk)
+                # It may have been taken nevertheless, or be taken only now.
+                await self._look_for(chunk, for_good=not self._provider.finds)
             else:
                 await self._database(self._settle, chunk, [(work, error) for work in works], "over")
         else:
             await self._database(self._handed_in, chunk, handle)
 
-    async def _look_for(self, chunk: ProviderBatch) -> None:
+    async def _look_for(self, chunk: ProviderBatch, *, for_good: bool = True) -> None:
+        """Find what may have been handed in; its calls are given back if not, `for_good` or at a later look."""
         handle = None
         if self._provider.finds:
             try:
@@ -161,7 +162,7 @@ class _Chunks:
                 return  # its lease runs out, and it is looked for again
         if handle:
             await self._database(self._handed_in, chunk, handle)
-        else:
+        elif for_good:
             await self._database(self._give_back, chunk)
 
     def _handed_in(self, chunk: ProviderBatch, handle: str) -> None:
