@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -19,7 +20,7 @@ from llm.batches import BatchProvider, UnfitBatch
 from llm.batches.types import Outcome
 from llm.types import BadProvider, ChatRequest, Message, ProviderError, Reply
 from monitoring.engine import claims, pausing, priors, settling
-from monitoring.engine.answering import key_of
+from monitoring.engine.answering import key_of, refuse_private_address
 from monitoring.engine.claims import Work
 from monitoring.engine.completion import finish_if_complete
 from monitoring.engine.database import Database
@@ -67,11 +68,13 @@ def is_due(batch_id: int) -> bool:
 
 
 def _provider(run: Run) -> BatchProvider:
+    refuse_private_address(run.settings["base_url"])
     return batches.build(
         run.settings["provider"],
         base_url=run.settings["base_url"],
         key=key_of(run.settings["key_env"]),
         options=run.settings["options"],
+        allow_private=settings.ALLOW_PRIVATE_PROVIDERS,
     )
 
 
