@@ -22,6 +22,8 @@ REDIS_URL = env.text("REDIS_URL")
 EMBEDDED = not DATABASE_URL
 SITE_URL = env.text("FALSESTEP_SITE_URL", "http://127.0.0.1:8000")
 HTTPS = SITE_URL.startswith("https://")
+# Embedded, everything is one person's own machine, where a local model is no way into anybody's network.
+ALLOW_PRIVATE_PROVIDERS = env.flag("FALSESTEP_ALLOW_PRIVATE_PROVIDERS", EMBEDDED)
 
 
 def _secret_key() -> str:
