@@ -66,6 +66,8 @@ PAGES = {
     "report_traces": "refused",
     "study_graders_latest": "refused",
     "study_graders": "refused",
+    "concerns": "shown",
+    "concerns_ask": "orders",
     "monitors": "shown",
     "monitor_add": "orders",
     "batches": "shown",
