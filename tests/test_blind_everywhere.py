@@ -42,6 +42,10 @@ PAGES = {
     "login": "shown",
     "home": "shown",
     "tokens": "shown",
+    "guide": "shown",
+    "confirm": "shown",
+    "password": "shown",
+    "token_new": "orders",
     "study": "shown",
     "questions": "shown",
     "arm": "shown",
@@ -177,6 +181,7 @@ class Site:
 
     VALUES: ClassVar[dict[str, object]] = {
         "version": 1,
+        "reader": "lead",
         "other": 1,
         "number": 1,
         "username": "ana",
