@@ -182,7 +182,14 @@ class _Site:
         self.agreed = [make_trace(question) for _ in range(3)]
         for trace, said in zip(self.agreed, ((True, None), (True, 2), (False, 3)), strict=True):
             for arm, labeller in (("human", "ana"), ("debate", "debate")):
-                make_label(trace, arm=arm, labeller=labeller, final_correct=said[0], first_error_step=said[1])
+                make_label(
+                    trace,
+                    arm=arm,
+                    labeller=labeller,
+                    final_correct=said[0],
+                    first_error_step=said[1],
+                    created_at=NOW,
+                )
         self.disputed = [make_trace(make_question(study)) for _ in range(4)]
         for trace in self.disputed:
             DebateRound.objects.create(
@@ -216,6 +223,7 @@ class _Site:
                     final_correct=right,
                     first_error_step=step,
                     comment=words,
+                    created_at=NOW,  # its default took hold of the real clock before it was stopped
                 )
         # The last dispute waits for a second reader; on the others the lead states that none will come.
         Study.objects.filter(pk=self.study.pk).update(overlap=2)
