@@ -5,14 +5,19 @@ ana annotates, adam adjudicates, olga operates (administrator); eve belongs to n
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+from django.db import connection
 from django.db.backends.sqlite3 import base as sqlite
+from django.db.backends.sqlite3 import creation
 
 from annotation.models import Role, Study
 from core.models import User
@@ -70,6 +75,86 @@ def _flush_past_the_guards() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite.DatabaseOperations, "sql_flush", sql_flush)
         yield
+
+
+@pytest.fixture(scope="session")
+def _template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Template]:
+    """The migrated database of the first process that gets here; the others wait for it and copy it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+    template = _Template(tmp_path_factory.getbasetemp().parent / f"migrated-{run}.sqlite3", alone=not run)
+    with pytest.MonkeyPatch.context() as patch:
+        template.begin(patch)
+        yield template
+    template.drop()
+
+
+class _Template:
+    """Migrations are run once for all processes of a run: a file on SQLite, a database on PostgreSQL."""
+
+    def __init__(self, path: Path, *, alone: bool) -> None:
+        self._path, self._alone = path, alone
+        self._name = ""
+        self._keeper: sqlite3.Connection | None = None
+
+    def begin(self, patch: pytest.MonkeyPatch) -> None:
+        """Take the turn; let the test database begin as a copy, if there is one to copy."""
+        if self._alone:
+            return
+        self._turn = self._path.with_suffix(".lock").open("w")
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
+        if not self._path.exists():
+            return
+        if connection.vendor == "postgresql":
+            patch.setitem(connection.settings_dict["TEST"], "TEMPLATE", self._path.read_text())
+            return
+        create = creation.DatabaseCreation._create_test_db
+
+        def copied(made: Any, *args: Any, **kwargs: Any) -> str:
+            name: str = create(made, *args, **kwargs)
+            # A database in memory lives as long as a connection to it.
+            self._keeper = sqlite3.connect(name, uri=True)
+            with closing(sqlite3.connect(self._path)) as source:
+                source.backup(self._keeper)
+            return name
+
+        patch.setattr(creation.DatabaseCreation, "_create_test_db", copied)
+
+    def end(self) -> None:
+        """Keep the migrated database for those who wait, and let them go on."""
+        if self._alone:
+            return
+        if self._keeper is not None:
+            self._keeper.close()
+        if not self._path.exists():
+            if connection.vendor == "postgresql":
+                source = connection.settings_dict["NAME"]
+                self._name = f"{source}_migrated"
+                connection.close()
+                self._sql(f'DROP DATABASE IF EXISTS "{self._name}"')
+                self._sql(f'CREATE DATABASE "{self._name}" TEMPLATE "{source}"')
+                self._path.write_text(self._name)
+            else:
+                with closing(sqlite3.connect(self._path)) as kept:
+                    connection.connection.backup(kept)
+        self._turn.close()
+
+    def drop(self) -> None:
+        """Remove the database that was kept."""
+        if self._name:
+            self._path.unlink()
+            self._sql(f'DROP DATABASE IF EXISTS "{self._name}"')
+
+    @staticmethod
+    def _sql(statement: str) -> None:
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(statement)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(_template: _Template, django_db_setup: None, django_db_blocker: Any) -> None:
+    """The test database, its migrations run by one process of the run only."""
+    with django_db_blocker.unblock():
+        _template.end()
 
 
 @pytest.fixture(autouse=True)
