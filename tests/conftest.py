@@ -22,6 +22,7 @@ from django.db.backends.sqlite3 import creation
 from annotation.models import Role, Study
 from core.models import User
 from tests.build import make_person, make_study
+from tests.scheduling import ByFile
 
 # On a machine that is busy a time limit per example only says that it is busy.
 hypothesis.settings.register_profile("suite", deadline=None)
@@ -29,6 +30,11 @@ hypothesis.settings.load_profile("suite")
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIRE_ALL = os.environ.get("FALSESTEP_REQUIRE_ALL") == "1"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Hand the tests out by file, the longest first."""
+    return ByFile(config, log)
 
 
 def skip_or_fail(reason: str) -> None:

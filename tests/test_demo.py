@@ -29,8 +29,6 @@ rows = sorted(json.dumps(row) for row in Verdict.objects.values_list(*fields))
 print("DUMP" + json.dumps({"rows": rows, "breaks": [b.reason for b in audit.verify()]}))
 """
 
-pytestmark = pytest.mark.xdist_group("demo")
-
 
 class Site:
     """A place for one demo: an own home, and an own database where the suite runs on PostgreSQL."""

@@ -131,10 +131,3 @@ def open_page(
         context.close()
     assert served.drained(live_server.thread.host, live_server.thread.port), "a request does not end"
     assert problems == []
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Send all browser tests to one process: two browsers on two cores slow each other down."""
-    for item in items:
-        if "browser" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("browser"))

@@ -15,8 +15,6 @@ from tests.conftest import skip_or_fail
 from tests.llm.server import Scenario, Server
 from tests.monitoring.installation import Installation, read_json, wait_until
 
-pytestmark = pytest.mark.xdist_group("worker")
-
 FLAGS = '{"has_error": 1, "first_error_step": %d, "error_confidence": 80, "reason": "x"}'
 SEED = """
 from tests.build import make_study
