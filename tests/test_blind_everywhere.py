@@ -29,6 +29,8 @@ from monitoring.models import Batch, Monitor, Run, Verdict
 from monitoring.report.services import compute_report
 from tests.build import make_label, make_person, make_question, make_study, make_trace
 
+pytestmark = pytest.mark.django_db
+
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 # Tokens against forgery are random on every page: 64 letters and digits, unlike a sha256 not all of them small.
 TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
