@@ -92,6 +92,7 @@ PAGES = {
     "run": "shown",
     "run_trace": "shown",
     "run_download": "orders",
+    "run_inspect": "orders",
     "pilot": "nothing",
     "gate": "shown",
     "gate_item": "nothing",
