@@ -73,6 +73,12 @@ def _flush_past_the_guards() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _own_servers(settings: Any) -> None:
+    """Models of tests are local servers, on either database; no name is looked up."""
+    settings.ALLOW_PRIVATE_PROVIDERS = True
+
+
+@pytest.fixture(autouse=True)
 def _fast_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

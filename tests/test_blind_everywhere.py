@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.core.cache import cache
@@ -151,19 +151,19 @@ NOT_SENT = {"logout", "batch_resume", "batch_retry", "report_compute", "token_re
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-def _routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
+def all_routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield (name, route as it is written) of every address but the API's, which tests/api walks likewise."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         route = before + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             if route != "api/":
-                yield from _routes(pattern.url_patterns, route)
+                yield from all_routes(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern):
             yield pattern.name or route, route
 
 
 def test_every_address_is_classified() -> None:
-    assert {name for name, _ in _routes()} == set(PAGES), (
+    assert {name for name, _ in all_routes()} == set(PAGES), (
         "say in PAGES what a lead gets there before deciding"
     )
 
@@ -172,8 +172,18 @@ class _Rollback(Exception):
     pass
 
 
-class _Site:
+class Site:
     """A study with a bit of everything, and a person who holds every role in it."""
+
+    VALUES: ClassVar[dict[str, object]] = {
+        "version": 1,
+        "other": 1,
+        "number": 1,
+        "username": "ana",
+        "monitor": "always",
+        "condition": "BLIND",
+        "prefix": "x",
+    }
 
     def __init__(self, study: Study, client: Client) -> None:
         self.study, self.client = study, client
@@ -247,17 +257,8 @@ class _Site:
         """Yield (name, address) for everything in the table, with this study's values in the places."""
         disputes = [f"{number:020x}" for number in range(len(self.disputed))]
         traces = [trace.token for trace in (self.agreed[0], *self.disputed)]
-        values = {
-            "slug": self.study.slug,
-            "version": 1,
-            "other": 1,
-            "number": 1,
-            "username": "ana",
-            "monitor": "always",
-            "condition": "BLIND",
-            "prefix": "x",
-        }
-        for name, route in _routes():
+        values = {**self.VALUES, "slug": self.study.slug}
+        for name, route in all_routes():
             wanted = set(PARAMETER.findall(route))
             kept = {key: value for key, value in values.items() if key in wanted}
             before = route.split("<slug:token>")[0].split("<str:token>")[0].rstrip("/").rsplit("/", 1)[-1]
@@ -287,10 +288,10 @@ class _Site:
 
 
 @pytest.fixture
-def site(study: Study, client: Client, monkeypatch: pytest.MonkeyPatch) -> _Site:
+def site(study: Study, client: Client, monkeypatch: pytest.MonkeyPatch) -> Site:
     # Pages show times: they stand still, or two readings would differ by themselves.
     monkeypatch.setattr(timezone, "now", lambda: NOW)
-    return _Site(study, client)
+    return Site(study, client)
 
 
 def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
@@ -303,7 +304,7 @@ def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
     return found
 
 
-def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site: _Site) -> None:
+def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site: Site) -> None:
     there = _under(site.fill, site.read)
     again = _under(site.fill, site.read)
     assert _unlike(there, again) == [], "the pages differ by themselves: the comparison would prove nothing"
@@ -311,7 +312,7 @@ def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site
     assert _unlike(there, exchanged) == []
 
 
-def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
+def test_the_pages_are_what_they_are_classified_as(site: Site) -> None:
     answers = _under(site.fill, site.read)
     statuses: dict[str, set[int]] = {}
     for name, what, status, _ in answers:
@@ -331,13 +332,13 @@ def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
     assert any(b"boundary term" in content for content in arguments)
 
 
-def test_the_comparison_notices_another_value(site: _Site) -> None:
+def test_the_comparison_notices_another_value(site: Site) -> None:
     there = _under(site.fill, site.read)
     moved = _under(lambda: site.fill(moved=True), site.read)
     assert any(name == "dispute" for name, _ in _unlike(there, moved))
 
 
-def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(site: _Site) -> None:
+def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(site: Site) -> None:
     """The words themselves: names, models and texts of the debate stand on no page before the decision."""
     answers = _under(site.fill, site.read)
     for name, what, status, content in answers:
