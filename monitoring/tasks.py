@@ -91,7 +91,7 @@ def concerns(
         monitors=monitors_named(study, names),
         traces=traces_to_read(study, keys),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=User.objects.filter(pk=actor_id).first(),
+        actor=None if actor_id is None else User.objects.filter(pk=actor_id).first(),
     )
 
 

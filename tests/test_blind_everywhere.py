@@ -107,7 +107,7 @@ PAGES = {
     "check_trace": "orders",
     "send_to_experts": "orders",
     "map_steps": "orders",
-    "gather_undecided": "orders",
+    "take_needed": "orders",
     "take_item": "orders",
     "put_back_item": "orders",
     "rule_on_item": "orders",
