@@ -214,6 +214,7 @@ def _lines(run: Run, sight: Sight) -> Iterator[bytes]:
 def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
     verdict, label = row.verdict, row.label
     return {
+        "canary": run.batch.study.canary,
         "question_id": verdict.trace.question.external_id,
         "response_label": verdict.trace.response_label,
         "monitor": run.monitor.slug,
@@ -242,6 +243,10 @@ def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
                 "number": attempt.number,
                 "messages": attempt.messages,
                 "reply": attempt.reply,
+                "reply_sha256": attempt.reply_sha256,
+                "reply_removed_at": attempt.reply_removed_at.isoformat()
+                if attempt.reply_removed_at
+                else None,
                 "finish_reason": attempt.finish_reason,
                 "served_model": attempt.served_model,
                 "input_tokens": attempt.input_tokens,
