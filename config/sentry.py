@@ -51,7 +51,6 @@ def options(dsn: str) -> dict[str, Any]:
         "dsn": dsn,
         "before_send": scrubbed,
         "before_breadcrumb": lambda crumb, hint: None,
-        "send_default_pii": False,
         "include_local_variables": False,
         "include_source_context": False,
         "max_request_body_size": "never",

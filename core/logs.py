@@ -28,7 +28,9 @@ _SECRETS = re.compile(
 )
 _LONGEST = 500
 _FIELDS = ("method", "route", "status", "milliseconds", "person", "task", "task_id")
-_OURS = re.compile(r".*/(?=(?:config|core|annotation|verification|adjudication|monitoring|llm|stats)/)")
+_BEFORE = re.compile(
+    r".*/site-packages/|.*/(?=(?:config|core|annotation|verification|adjudication|monitoring|llm|stats)/)"
+)
 
 
 def new_request_id(given: str | None = None) -> str:
@@ -65,7 +67,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             content["error"] = told(record.exc_info[1])
             content["where"] = [
-                f"{_OURS.sub('', frame.filename)}:{frame.lineno} {frame.name}"
+                f"{_BEFORE.sub('', frame.filename)}:{frame.lineno} {frame.name}"
                 for frame in traceback.extract_tb(record.exc_info[2])[-12:]
             ]
         return json.dumps(content, default=str)
