@@ -124,6 +124,15 @@ PAGES = {
     "logout": "orders",
     "theme": "orders",
     "token_revoke": "orders",
+    "token_new": "orders",
+    "confirm": "shown",
+    "password": "shown",
+    "oidc_authentication_init": "nothing",
+    "oidc_authentication_callback": "nothing",
+    "people": "shown",
+    "invite": "orders",
+    "invitation_revoke": "orders",
+    "invitation": "nothing",
     "queue_next": "orders",
     "report_key": "orders",
     "skip": "orders",
@@ -195,6 +204,7 @@ class Site:
         "monitor": "always",
         "condition": "BLIND",
         "prefix": "x",
+        "key": "no-such-invitation",
     }
 
     def __init__(self, study: Study, client: Client) -> None:
