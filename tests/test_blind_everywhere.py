@@ -67,6 +67,8 @@ PAGES = {
     "study_graders_latest": "refused",
     "study_graders": "refused",
     "monitors": "shown",
+    "debate_order": "shown",
+    "generation_order": "shown",
     "monitor_add": "orders",
     "batches": "shown",
     "batch_new": "shown",
