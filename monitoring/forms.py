@@ -16,6 +16,7 @@ from monitoring.services import MonitorSettings
 
 
 def budget_field(*, required: bool = False, **options: Any) -> forms.DecimalField:
+    """Return a field for a budget in USD, which may stay empty unless it is required."""
     return forms.DecimalField(
         required=required,
         min_value=Decimal("0.000001"),

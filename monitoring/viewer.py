@@ -224,6 +224,7 @@ def _told(run: Run, sight: Sight) -> Iterator[tuple[Row, list[Attempt]]]:
 def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
     verdict, label = row.verdict, row.label
     return {
+        "canary": run.batch.study.canary,
         "question_id": verdict.trace.question.external_id,
         "response_label": verdict.trace.response_label,
         "monitor": run.monitor.slug,
@@ -257,6 +258,8 @@ def attempt_as_json(attempt: Attempt) -> dict[str, Any]:
         "number": attempt.number,
         "messages": attempt.messages,
         "reply": attempt.reply,
+        "reply_sha256": attempt.reply_sha256,
+        "reply_removed_at": attempt.reply_removed_at.isoformat() if attempt.reply_removed_at else None,
         "finish_reason": attempt.finish_reason,
         "served_model": attempt.served_model,
         "input_tokens": attempt.input_tokens,

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Study
+from core import sudo
 from core.access import person_of
 from core.errors import UserError
 from monitoring import words
@@ -59,6 +60,7 @@ def debate(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, study, "debate", DebateForm(study=study))
     form = DebateForm(request.POST, study=study)
     if form.is_valid():
+        sudo.require(request, back=request.path)
         names = {role: form.cleaned_data[role] for role in ("first", "second", "judge")}
         try:
             orders.order_debate(
@@ -80,6 +82,7 @@ def generation(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, study, "generation", GenerationForm(study=study))
     form = GenerationForm(request.POST, study=study)
     if form.is_valid():
+        sudo.require(request, back=request.path)
         try:
             orders.order_generation(
                 study=study,
