@@ -76,6 +76,8 @@ PAGES = {
     "concerns": "shown",
     "concerns_ask": "orders",
     "monitors": "shown",
+    "debate_order": "shown",
+    "generation_order": "shown",
     "monitor_add": "orders",
     "batches": "shown",
     "batch_new": "shown",
