@@ -44,7 +44,9 @@ def _take_the_request(task_id: str = "", task: Any = None, **_: object) -> None:
     """Every line that a task logs has the id of its request, or its own."""
     request = getattr(task, "request", None)
     # A worker puts a message's headers beside its own fields; a task that is run in place keeps them apart.
-    given = getattr(request, "request_id", None) or (getattr(request, "headers", None) or {}).get("request_id")
+    given = getattr(request, "request_id", None) or (getattr(request, "headers", None) or {}).get(
+        "request_id"
+    )
     logs.request_id.set(logs.new_request_id(given or task_id))
 
 
