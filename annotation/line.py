@@ -115,6 +115,19 @@ def register() -> None:
     )
     stages.register(
         Stage(
+            "people",
+            "People",
+            36,
+            lambda study, person, roles: StageCount(None),
+            "people",
+            ADMINISTRATORS,
+            shown_to=frozenset(),
+            nav_title="People",
+            on_line=False,
+        )
+    )
+    stages.register(
+        Stage(
             "webhooks",
             "Webhooks",
             95,

@@ -6,23 +6,31 @@ from typing import Any
 from celery import Celery, signals
 from django.conf import settings
 
+from config import broker
 from core import logs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+broker.install()
 app = Celery("falsestep")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["monitoring.report"])
 
 SWEEP_EVERY = 10.0
+RETENTION_EVERY = 6 * 3600.0
 app.conf.beat_schedule = {
     "sweep": {
         "task": "monitoring.tasks.sweep",
         "schedule": SWEEP_EVERY,
         # A worker busy with a batch finds no pile of old sweeps afterwards.
         "options": {"expires": SWEEP_EVERY},
-    }
+    },
+    "remove replies": {
+        "task": "monitoring.tasks.remove_replies",
+        "schedule": RETENTION_EVERY,
+        "options": {"expires": RETENTION_EVERY},
+    },
 }
 
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("core", "0003_tokens_for_programs"),
+        ("core", "0004_sign_in_and_identities"),
     ]
 
     operations = [
