@@ -119,7 +119,8 @@ class Command(FalsestepCommand):
         for run in plan.runs:
             cost = "no price known" if run.cost is None else f"at most {run.cost.normalize():f} USD"
             self.say(
-                f"  {run.monitor.slug:<24} {run.condition:<9} {count(run.traces, 'trace'):>14} {count(run.calls, 'call'):>14}  {cost}"
+                f"  {run.monitor.slug:<24} {run.condition:<9} "
+                f"{count(run.traces, 'trace'):>14} {count(run.calls, 'call'):>14}  {cost}"
             )
             for reason, number in sorted(run.excluded.items()):
                 self.say(f"  {'':<24} {'':<9} {number:>7} left out: {reason}")
