@@ -24,7 +24,7 @@ demo: setup ## the main job on the sample study, then the site (SERVE=0 stops af
 	SERVE=$(SERVE) $(BIN)/python manage.py demo --port $(PORT)
 
 test: setup ## the whole test suite
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 serve: setup ## the site on 127.0.0.1
 	$(BIN)/python manage.py migrate --verbosity 0

@@ -228,7 +228,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder at each start
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictures")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",

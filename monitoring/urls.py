@@ -27,4 +27,5 @@ urlpatterns = [
     path(f"{RUN}/", runs.run, name="run"),
     path(f"{RUN}/traces/<str:token>/", runs.run_trace, name="run_trace"),
     path(f"{RUN}/download/", runs.run_download, name="run_download"),
+    path(f"{RUN}/inspect/", runs.run_inspect, name="run_inspect"),
 ]

@@ -58,6 +58,7 @@ SHOTS = (
     Shot("sign-in", "login", None, study=""),
     Shot("home", "home", "chloe", study="", narrow=True),
     Shot("tokens", "tokens", "chloe", study=""),
+    Shot("guide", "guide", "chloe", ("annotator",), study=""),
     Shot("study", "study", "chloe", narrow=True),
     Shot("queue", "queue", "chloe", narrow=True),
     Shot("desk", "annotate", "chloe", ("TOKEN",), click="#step-3", narrow=True),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from django.core.cache import cache
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
@@ -26,7 +27,7 @@ from adjudication.services.standards import freeze_standard
 from annotation.models import DebateRound, Role, Study
 from monitoring.models import Batch, Monitor, Run, Verdict
 from monitoring.report.services import compute_report
-from tests.build import make_label, make_person, make_question, make_trace
+from tests.build import make_label, make_person, make_question, make_study, make_trace
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +43,10 @@ PAGES = {
     "login": "shown",
     "home": "shown",
     "tokens": "shown",
+    "guide": "shown",
+    "confirm": "shown",
+    "password": "shown",
+    "token_new": "orders",
     "study": "shown",
     "questions": "shown",
     "arm": "shown",
@@ -87,6 +92,7 @@ PAGES = {
     "run": "shown",
     "run_trace": "shown",
     "run_download": "orders",
+    "run_inspect": "orders",
     "pilot": "nothing",
     "gate": "shown",
     "gate_item": "nothing",
@@ -177,6 +183,7 @@ class Site:
 
     VALUES: ClassVar[dict[str, object]] = {
         "version": 1,
+        "reader": "lead",
         "other": 1,
         "number": 1,
         "username": "ana",
@@ -194,7 +201,14 @@ class Site:
         self.agreed = [make_trace(question) for _ in range(3)]
         for trace, said in zip(self.agreed, ((True, None), (True, 2), (False, 3)), strict=True):
             for arm, labeller in (("human", "ana"), ("debate", "debate")):
-                make_label(trace, arm=arm, labeller=labeller, final_correct=said[0], first_error_step=said[1])
+                make_label(
+                    trace,
+                    arm=arm,
+                    labeller=labeller,
+                    final_correct=said[0],
+                    first_error_step=said[1],
+                    created_at=NOW,
+                )
         self.disputed = [make_trace(make_question(study)) for _ in range(4)]
         for trace in self.disputed:
             DebateRound.objects.create(
@@ -228,6 +242,7 @@ class Site:
                     final_correct=right,
                     first_error_step=step,
                     comment=words,
+                    created_at=NOW,  # its default took hold of the real clock before it was stopped
                 )
         # The last dispute waits for a second reader; on the others the lead states that none will come.
         Study.objects.filter(pk=self.study.pk).update(overlap=2)
@@ -287,13 +302,6 @@ class Site:
         return answers
 
 
-@pytest.fixture
-def site(study: Study, client: Client, monkeypatch: pytest.MonkeyPatch) -> Site:
-    # Pages show times: they stand still, or two readings would differ by themselves.
-    monkeypatch.setattr(timezone, "now", lambda: NOW)
-    return Site(study, client)
-
-
 def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
     found: Any = None
     cache.clear()
@@ -304,16 +312,47 @@ def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
     return found
 
 
-def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site: Site) -> None:
-    there = _under(site.fill, site.read)
-    again = _under(site.fill, site.read)
-    assert _unlike(there, again) == [], "the pages differ by themselves: the comparison would prove nothing"
-    exchanged = _under(lambda: site.fill(exchanged=True), site.read)
-    assert _unlike(there, exchanged) == []
+class _Read(NamedTuple):
+    """What every address answered: as it is, with the arms exchanged, with another value in one label."""
+
+    there: list[Any]
+    exchanged: list[Any]
+    moved: list[Any]
+    # Where two readings of the same differ by themselves; looked for if the exchange made a difference.
+    unsteady: list[Any]
+    response_label: str
 
 
-def test_the_pages_are_what_they_are_classified_as(site: Site) -> None:
-    answers = _under(site.fill, site.read)
+@pytest.fixture(scope="module")
+def read(django_db_setup: None, django_db_blocker: Any) -> _Read:
+    """The readings, each taken once for all tests of this file; nothing of them stays in the database."""
+    found: list[_Read] = []
+    with (
+        django_db_blocker.unblock(),
+        pytest.MonkeyPatch.context() as patch,
+        override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]),
+        suppress(_Rollback),
+        transaction.atomic(),
+    ):
+        # Pages show times: they stand still, or two readings would differ by themselves.
+        patch.setattr(timezone, "now", lambda: NOW)
+        site = Site(make_study(slug="optics", name="Optics pilot"), Client())
+        there = _under(site.fill, site.read)
+        exchanged = _under(lambda: site.fill(exchanged=True), site.read)
+        unsteady = _unlike(there, _under(site.fill, site.read)) if _unlike(there, exchanged) else []
+        moved = _under(lambda: site.fill(moved=True), site.read)
+        found.append(_Read(there, exchanged, moved, unsteady, site.disputed[0].response_label))
+        raise _Rollback
+    return found[0]
+
+
+def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(read: _Read) -> None:
+    assert read.unsteady == [], "the pages differ by themselves: the comparison proves nothing"
+    assert _unlike(read.there, read.exchanged) == []
+
+
+def test_the_pages_are_what_they_are_classified_as(read: _Read) -> None:
+    answers = read.there
     statuses: dict[str, set[int]] = {}
     for name, what, status, _ in answers:
         if what.startswith("GET"):
@@ -332,19 +371,16 @@ def test_the_pages_are_what_they_are_classified_as(site: Site) -> None:
     assert any(b"boundary term" in content for content in arguments)
 
 
-def test_the_comparison_notices_another_value(site: Site) -> None:
-    there = _under(site.fill, site.read)
-    moved = _under(lambda: site.fill(moved=True), site.read)
-    assert any(name == "dispute" for name, _ in _unlike(there, moved))
+def test_the_comparison_notices_another_value(read: _Read) -> None:
+    assert any(name == "dispute" for name, _ in _unlike(read.there, read.moved))
 
 
-def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(site: Site) -> None:
+def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(read: _Read) -> None:
     """The words themselves: names, models and texts of the debate stand on no page before the decision."""
-    answers = _under(site.fill, site.read)
-    for name, what, status, content in answers:
+    for name, what, status, content in read.there:
         if status != 200 or not what.startswith("GET"):
             continue
-        for word in (b"maker/debater", b"wrong unit in the end", site.disputed[0].response_label.encode()):
+        for word in (b"maker/debater", b"wrong unit in the end", read.response_label.encode()):
             assert word not in content, (name, word)
         if name == "dispute":
             assert b"debate" not in content.lower()

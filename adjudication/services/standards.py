@@ -12,6 +12,7 @@ from adjudication.models import ReferenceStandard, StandardLabel
 from adjudication.services.assembly import Draft, Precondition, assemble, freeze_preconditions
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.hashing import StandardRow, standard_sha256, text_sha256
+from adjudication.services.locking import lock_study
 from annotation.models import GuidelineVersion, Study
 from core import audit, bulk
 from core.errors import UserError
@@ -46,8 +47,8 @@ def freeze_standard(
     """
     recompute_disputes(study=study, actor=actor)
     with transaction.atomic():
-        # Rulings lock the same row: what is read here is what gets frozen.
-        study = Study.objects.select_for_update().get(pk=study.pk)
+        # Rulings take the same lock: what is read here is what gets frozen.
+        study = lock_study(study.pk)
         drafts = assemble(study)
         conditions = freeze_preconditions(study, drafts)
         blockers = [
