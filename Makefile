@@ -47,8 +47,11 @@ bench: setup ## speed and memory, beside a plain implementation in the same run
 pictures: setup ## a picture of every page into docs/pictures (needs Debian's chromium)
 	$(BIN)/python -m tests.pictures
 
-up: ## the production stack in containers
+up: .env ## the production stack in containers
 	docker compose up --build
+
+.env: # secrets of this installation, made once, readable by its owner alone
+	@umask 077; $(PYTHON) -c 'import secrets; print(f"FALSESTEP_SECRET_KEY={secrets.token_urlsafe(48)}\nPOSTGRES_PASSWORD={secrets.token_urlsafe(24)}")' > $@
 
 lock: ## resolve the dependencies anew (needs uv)
 	uv pip compile --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' -o requirements.lock requirements-dev.in

@@ -5,8 +5,11 @@ import os
 from celery import Celery
 from django.conf import settings
 
+from config import broker
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+broker.install()
 app = Celery("falsestep")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

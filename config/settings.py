@@ -22,6 +22,8 @@ REDIS_URL = env.text("REDIS_URL")
 EMBEDDED = not DATABASE_URL
 SITE_URL = env.text("FALSESTEP_SITE_URL", "http://127.0.0.1:8000")
 HTTPS = SITE_URL.startswith("https://")
+# Embedded, everything is one person's own machine, where a local model is no way into anybody's network.
+ALLOW_PRIVATE_PROVIDERS = env.flag("FALSESTEP_ALLOW_PRIVATE_PROVIDERS", EMBEDDED)
 
 
 def _secret_key() -> str:
@@ -77,7 +79,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "core.sessions.IdleLimit",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "core.sudo.ConfirmMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -133,9 +137,28 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+# How many of the proxies before us are trusted to say where a request comes from.
+PROXIES = env.integer("FALSESTEP_PROXIES", 1 if HTTPS else 0)
+SUDO_MINUTES = env.integer("FALSESTEP_SUDO_MINUTES", 15, minimum=1)
+IDLE_SECONDS = env.integer("FALSESTEP_IDLE_HOURS", 12, minimum=1) * 3600
+SESSION_SECONDS = env.integer("FALSESTEP_SESSION_DAYS", 14, minimum=1) * 24 * 3600
+
+SESSION_COOKIE_AGE = SESSION_SECONDS
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+if HTTPS:  # a neighbouring host name of the same domain cannot set these
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+OIDC_NAME = ""
 
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS

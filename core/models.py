@@ -25,6 +25,7 @@ class Scope(models.TextChoices):
     LABEL = "label", "claim traces and label them"
     ADJUDICATE = "adjudicate", "decide disputes and freeze standards"
     OPERATE = "operate", "launch batches and steer them"
+    SPEND = "spend", "launch, resume and retry batches that cost money (beside operate)"
 
 
 class ApiToken(models.Model):
@@ -60,6 +61,49 @@ class ApiToken(models.Model):
     def is_live(self, now: datetime) -> bool:
         """Whether the token opens anything at this time."""
         return self.revoked_at is None and self.expires_at > now
+
+
+class SignInFailure(models.Model):
+    """One refused try to sign in, or one under way; `key` is a keyed hash of whom or whence it came.
+
+    Counted by all web processes alike. People type passwords into the field for names: neither is kept.
+    """
+
+    class Kind(models.TextChoices):
+        ACCOUNT = "account"
+        BROWSER = "browser"
+        ADDRESS = "address"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    key = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["kind", "key", "at"], name="sign_in_failure_by_key"),
+            models.Index(fields=["at"], name="sign_in_failure_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key[:8]}"
+
+
+class ExternalIdentity(models.Model):
+    """A subject of an OpenID provider that signs in as a person here."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="external_identities")
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "external identities"
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one person per subject of an issuer")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}: {self.subject}"
 
 
 class AuditChain(models.Model):

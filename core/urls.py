@@ -3,11 +3,14 @@
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from core import views
+from core import signin, views
 
 urlpatterns = [
-    path("accounts/login/", auth.LoginView.as_view(template_name="core/login.html"), name="login"),
+    path("accounts/login/", signin.SignIn.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("accounts/confirm/", signin.confirm, name="confirm"),
+    path("accounts/password/", signin.password, name="password"),
+    path("accounts/tokens/new/", views.token_new, name="token_new"),
     path("accounts/tokens/", views.tokens, name="tokens"),
     path("accounts/tokens/<slug:prefix>/revoke/", views.token_revoke, name="token_revoke"),
     path("theme/", views.theme, name="theme"),

@@ -54,8 +54,8 @@ def check_base_url(
     Unless `allow_private`, every address that the host resolves to has to be public: loopback, private,
     link-local (such as the metadata services of clouds), shared, reserved and multicast ones are refused. A
     host that does not resolve raises HostNotFound, which a worker may pass over: a request to it fails by
-    itself. It blocks while the name is looked up. A name may lead elsewhere later, so that it is no guard
-    against whoever both sets base_url and rules its domain.
+    itself. It blocks while the name is looked up. A name may lead elsewhere later: what it leads to when a
+    connection is made is checked there (llm.providers.sending).
     """
     parts = urlsplit(plain_base_url(base_url))
     if allow_private:
@@ -68,11 +68,16 @@ def check_base_url(
         raise HostNotFound(f"the host {host} of the base_url cannot be found") from None
     if not addresses:
         raise HostNotFound(f"the host {host} of the base_url has no address")
+    refuse_private(host, addresses)
+
+
+def refuse_private(host: str, addresses: Iterable[str]) -> None:
+    """Raise BadProvider if one of the addresses that a host leads to is not public."""
     for text in addresses:
         if not _public(text):
             raise BadProvider(
                 f"the host {host} of the base_url leads to {text}, which is not a public address; "
-                "private addresses must be allowed first"
+                "private addresses must be allowed first (FALSESTEP_ALLOW_PRIVATE_PROVIDERS=1)"
             )
 
 

@@ -10,6 +10,8 @@ from celery import shared_task, signals
 from django.db import connection
 
 from annotation.access import study_named
+from core.models import User
+from monitoring.concerns.raising import raise_concerns, traces_to_read
 from monitoring.debate.arm import Debaters, run_debate, traces_to_debate
 from monitoring.engine import heartbeat, identity, provider_batches, sweeper, waking, worker
 from monitoring.engine.planning import monitors_named
@@ -71,6 +73,25 @@ def generate(slug: str, names: list[str], max_cost: str | None) -> None:
         monitors=monitors_named(study, names),
         max_cost=None if max_cost is None else Decimal(max_cost),
         actor=None,
+    )
+
+
+@shared_task(name="monitoring.tasks.concerns", acks_late=False)
+def concerns(
+    slug: str,
+    names: list[str],
+    keys: list[str] | None,
+    max_cost: str | None,
+    actor_id: int | None = None,
+) -> None:
+    """Have models point at concerns in traces."""
+    study = study_named(slug)
+    raise_concerns(
+        study=study,
+        monitors=monitors_named(study, names),
+        traces=traces_to_read(study, keys),
+        max_cost=None if max_cost is None else Decimal(max_cost),
+        actor=User.objects.filter(pk=actor_id).first(),
     )
 
 

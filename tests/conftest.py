@@ -202,6 +202,12 @@ def django_db_setup(_template: _Template, django_db_setup: None, django_db_block
 
 
 @pytest.fixture(autouse=True)
+def _own_servers(settings: Any) -> None:
+    """Models of tests are local servers, on either database; no name is looked up."""
+    settings.ALLOW_PRIVATE_PROVIDERS = True
+
+
+@pytest.fixture(autouse=True)
 def _fast_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from django.core.cache import cache
@@ -67,6 +67,8 @@ PAGES = {
     "report_traces": "refused",
     "study_graders_latest": "refused",
     "study_graders": "refused",
+    "concerns": "shown",
+    "concerns_ask": "orders",
     "monitors": "shown",
     "monitor_add": "orders",
     "batches": "shown",
@@ -150,19 +152,19 @@ NOT_SENT = {"logout", "batch_resume", "batch_retry", "report_compute", "token_re
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-def _routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
+def all_routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield (name, route as it is written) of every address but the API's, which tests/api walks likewise."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         route = before + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             if route != "api/":
-                yield from _routes(pattern.url_patterns, route)
+                yield from all_routes(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern):
             yield pattern.name or route, route
 
 
 def test_every_address_is_classified() -> None:
-    assert {name for name, _ in _routes()} == set(PAGES), (
+    assert {name for name, _ in all_routes()} == set(PAGES), (
         "say in PAGES what a lead gets there before deciding"
     )
 
@@ -171,8 +173,18 @@ class _Rollback(Exception):
     pass
 
 
-class _Site:
+class Site:
     """A study with a bit of everything, and a person who holds every role in it."""
+
+    VALUES: ClassVar[dict[str, object]] = {
+        "version": 1,
+        "other": 1,
+        "number": 1,
+        "username": "ana",
+        "monitor": "always",
+        "condition": "BLIND",
+        "prefix": "x",
+    }
 
     def __init__(self, study: Study, client: Client) -> None:
         self.study, self.client = study, client
@@ -254,17 +266,8 @@ class _Site:
         """Yield (name, address) for everything in the table, with this study's values in the places."""
         disputes = [f"{number:020x}" for number in range(len(self.disputed))]
         traces = [trace.token for trace in (self.agreed[0], *self.disputed)]
-        values = {
-            "slug": self.study.slug,
-            "version": 1,
-            "other": 1,
-            "number": 1,
-            "username": "ana",
-            "monitor": "always",
-            "condition": "BLIND",
-            "prefix": "x",
-        }
-        for name, route in _routes():
+        values = {**self.VALUES, "slug": self.study.slug}
+        for name, route in all_routes():
             wanted = set(PARAMETER.findall(route))
             kept = {key: value for key, value in values.items() if key in wanted}
             before = route.split("<slug:token>")[0].split("<str:token>")[0].rstrip("/").rsplit("/", 1)[-1]
@@ -327,7 +330,7 @@ def read(django_db_setup: None, django_db_blocker: Any) -> _Read:
     ):
         # Pages show times: they stand still, or two readings would differ by themselves.
         patch.setattr(timezone, "now", lambda: NOW)
-        site = _Site(make_study(slug="optics", name="Optics pilot"), Client())
+        site = Site(make_study(slug="optics", name="Optics pilot"), Client())
         there = _under(site.fill, site.read)
         exchanged = _under(lambda: site.fill(exchanged=True), site.read)
         unsteady = _unlike(there, _under(site.fill, site.read)) if _unlike(there, exchanged) else []

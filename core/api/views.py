@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
+from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions, serializers
@@ -14,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core import sudo
 from core.access import person_of
 from core.api.limits import Pages, heavy
 from core.models import ApiToken, Scope, User
@@ -35,6 +37,21 @@ class ApiView(APIView):
     def person(self) -> User:
         """Who asks."""
         return person_of(self.request)
+
+    def confirmed_to_spend(self) -> None:
+        """Let a token with the scope `spend` pass, or a browser whose person showed who they are lately.
+
+        Raises PermissionDenied (403) otherwise.
+        """
+        if isinstance(self.request.auth, ApiToken):
+            if Scope.SPEND not in self.request.auth.scope_words:
+                raise exceptions.PermissionDenied(
+                    f'this costs money, and this token lacks the scope "{Scope.SPEND}"'
+                )
+        elif not sudo.is_confirmed(self.request._request):
+            raise exceptions.PermissionDenied(
+                "this costs money: confirm who you are first, at " + reverse("confirm")
+            )
 
     def get_throttles(self) -> Any:
         if self.request.method in self.heavy_methods:

@@ -6,8 +6,10 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from core import sudo
 from core.access import person_of
 from monitoring import viewer
 from monitoring.access import run_for
@@ -50,6 +52,7 @@ def run_download(
     """Send the run as JSON Lines. It is a POST, since the audit trail records it."""
     person = person_of(request)
     found = run_for(person, slug, number, monitor, condition)
+    sudo.require(request, back=reverse("run", args=[slug, number, monitor, condition]))
     try:
         lines = viewer.download_run(run=found, actor=person)
     except viewer.StillBlind as error:

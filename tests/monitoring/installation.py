@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -41,7 +42,7 @@ class Installation:
             kept.pop(name, None)
         made = cls(
             home,
-            {**kept, "FALSESTEP_HOME": str(home), **environment},
+            {**kept, "FALSESTEP_HOME": str(home), "FALSESTEP_ALLOW_PRIVATE_PROVIDERS": "1", **environment},
             database_url=environment.get("DATABASE_URL", ""),
         )
         if migrated is not None and migrated.exists():
@@ -109,6 +110,7 @@ class Installation:
                 env=self.environment,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         self.workers.append(process)
         return process
@@ -143,11 +145,11 @@ class Installation:
         return self.kill_worker()
 
     def close(self) -> None:
-        """End the workers that are left."""
+        """End the workers that are left, and what outlived those that were killed (their beat)."""
         for process in self.workers:
-            if process.poll() is None:
-                process.kill()
-                process.wait(timeout=20)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=20)
 
 
 def wait_until(condition: Callable[[], Any], *, within: float, why: str) -> None:
