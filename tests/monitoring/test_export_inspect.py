@@ -46,7 +46,8 @@ def test_it_is_read_by_its_own_project(run: Run, olga: User, tmp_path: Path) -> 
         from inspect_ai import log as log_of  # takes seconds, and only this test needs it
     path = tmp_path / "run.eval"
     call_command(
-        *("export_inspect", str(path), "--study", "optics", "--batch", "1", "--monitor", "scripted"),
+        "export_inspect",
+        *(str(path), "--study", "optics", "--batch", "1", "--monitor", "scripted"),
         *("--condition", "blind", "--as", "olga"),
     )
     log = log_of.read_eval_log(str(path))
