@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Any
 
@@ -77,3 +78,25 @@ def api_rates_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
         for name, rate in settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].items()
         if not RATE.fullmatch(rate)
     ]
+
+
+@register()
+def operation_settings_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
+    """Refuse a log format or a network that would only fail, or be passed over, later."""
+    errors = []
+    if settings.LOG_FORMAT not in ("json", "line"):
+        errors.append(
+            Error(f"FALSESTEP_LOG_FORMAT is json or line, not {settings.LOG_FORMAT!r}", id="falsestep.E003")
+        )
+    for network in settings.METRICS_NETWORKS:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            errors.append(
+                Error(
+                    f"FALSESTEP_METRICS_NETWORKS: {network!r} is no network",
+                    hint="Networks read like 10.0.0.0/8 or 127.0.0.1, with commas between.",
+                    id="falsestep.E004",
+                )
+            )
+    return errors

@@ -11,10 +11,12 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env, sentry
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.folder("FALSESTEP_HOME", BASE_DIR / "var")
+if HOME == BASE_DIR / "var" and HOME.stat().st_mode & 0o077:
+    HOME.chmod(0o700)
 
 DEBUG = env.flag("FALSESTEP_DEBUG")
 DATABASE_URL = env.text("DATABASE_URL")
@@ -22,6 +24,8 @@ REDIS_URL = env.text("REDIS_URL")
 EMBEDDED = not DATABASE_URL
 SITE_URL = env.text("FALSESTEP_SITE_URL", "http://127.0.0.1:8000")
 HTTPS = SITE_URL.startswith("https://")
+# Embedded, everything is one person's own machine, where a local model is no way into anybody's network.
+ALLOW_PRIVATE_PROVIDERS = env.flag("FALSESTEP_ALLOW_PRIVATE_PROVIDERS", EMBEDDED)
 
 
 def _secret_key() -> str:
@@ -70,6 +74,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "core.middleware.Observe",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -84,6 +89,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "core.middleware.AnswerHead",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -105,6 +111,14 @@ TEMPLATES = [
 ]
 
 
+def _private(path: Path) -> Path:
+    """Return the path of the embedded database, which its owner alone may read; SQLite gives its log the same mode."""
+    path.touch(mode=0o600)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    return path
+
+
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
         try:
@@ -115,7 +129,7 @@ def _database() -> dict[str, Any]:
             ) from error
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": HOME / "falsestep.sqlite3",
+        "NAME": _private(HOME / "falsestep.sqlite3"),
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
@@ -128,6 +142,17 @@ def _database() -> dict[str, Any]:
 
 
 DATABASES = {"default": _database()}
+# What all web processes count together; where there is no Redis there is one process.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "falsestep",
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "core.User"
@@ -236,11 +261,16 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_NAME_OVERRIDES": {
         "BatchStatusEnum": "monitoring.models.Batch.Status",
         "QuestionStatusEnum": "annotation.models.Question.Status",
+        "DeliveryStatusEnum": "core.models.Delivery.Status",
+        "WebhookEventEnum": "core.models.Webhook.Event",
         "ConditionEnum": "monitoring.models.Condition",
         "DecisionChoiceEnum": "adjudication.models.Decision.Choice",
         "RulingEnum": "adjudication.api.serializers.RULINGS",
     },
 }
+
+# Webhooks to hosts of this network, and without TLS.
+WEBHOOKS_PRIVATE = env.flag("FALSESTEP_WEBHOOKS_PRIVATE")
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
@@ -250,7 +280,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns of a missing folder at each start
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("pictures", BASE_DIR / "docs" / "pictures")]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
@@ -286,10 +316,25 @@ else:
         "store_processed": False,
     }
 
+# What the site tells Prometheus, to whoever has the token or asks from one of these networks; to nobody by default.
+METRICS_TOKEN = env.text("FALSESTEP_METRICS_TOKEN")
+METRICS_NETWORKS = env.words("FALSESTEP_METRICS_NETWORKS")
+
+LOG_FORMAT = env.text("FALSESTEP_LOG_FORMAT", "line" if EMBEDDED else "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "json": {"()": "core.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "json" if LOG_FORMAT == "json" else "line"}
+    },
+    "loggers": {"falsestep.request": {"level": "INFO" if LOG_FORMAT == "json" else "NOTSET"}},
     "root": {"handlers": ["stderr"], "level": env.text("FALSESTEP_LOG_LEVEL", "WARNING")},
 }
+
+SENTRY_DSN = env.text("FALSESTEP_SENTRY_DSN")
+if SENTRY_DSN:
+    sentry.start(SENTRY_DSN)

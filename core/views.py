@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
@@ -14,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
-from core import sudo
+from core import guides, sudo
 from core.access import person_of
 from core.errors import UserError
 from core.models import ApiToken, Scope
@@ -38,6 +38,14 @@ def theme(request: HttpRequest) -> HttpResponse:
             "theme", choice, max_age=ONE_YEAR, samesite="Lax", secure=request.is_secure(), httponly=False
         )
     return response
+
+
+@require_safe
+def guide(request: HttpRequest, reader: str) -> HttpResponse:
+    """Show the guide for annotators, leads or administrators."""
+    if reader not in guides.READERS:
+        raise Http404
+    return render(request, "core/guide.html", {"guide": guides.guide(reader), "guides": guides.addresses()})
 
 
 @require_safe

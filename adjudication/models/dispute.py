@@ -32,6 +32,11 @@ class Dispute(models.Model):
         max_length=10, blank=True, help_text="the rule that sent a trace of one arm only to the lead"
     )
     awaits_labels = models.BooleanField(default=False)
+    # Copies of what never changes, so that a list need not read every trace and question to sort or to search.
+    words = models.TextField(
+        blank=True, editable=False, help_text="the question's id and subject in small letters, a line each"
+    )
+    n_steps = models.PositiveIntegerField(null=True, editable=False)
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -142,7 +147,10 @@ class Decision(models.Model):
             models.CheckConstraint(
                 condition=Q(first_error_step_min__isnull=True, first_error_step_max__isnull=True)
                 | Q(
+                    # Stated, since a comparison with null is neither false nor refused.
                     first_error_step__isnull=False,
+                    first_error_step_min__isnull=False,
+                    first_error_step_max__isnull=False,
                     first_error_step_min__gte=1,
                     first_error_step_min__lte=F("first_error_step"),
                     first_error_step_max__gte=F("first_error_step"),

@@ -98,7 +98,7 @@ class Asker:
             max_tokens=max(max_tokens, self.monitor.max_tokens),
             reasoning_effort=self.monitor.reasoning_effort or None,
             seed=self.monitor.seed,
-            json_mode=self.monitor.json_mode and self._kind == Inquiry.Kind.DEBATE,
+            json_mode=self.monitor.json_mode and self._kind != Inquiry.Kind.GENERATION,
             timeout=self._settings["timeout"],
             key=key,
         )

@@ -1,4 +1,4 @@
-"""Requests outside of batches: rounds of the debate, and traces to be generated."""
+"""Requests outside of batches: rounds of the debate, traces to be generated, concerns about traces."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Inquiry(models.Model):
     class Kind(models.TextChoices):
         DEBATE = "debate"
         GENERATION = "generation"
+        CONCERNS = "concerns"
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="inquiries")
     kind = models.CharField(max_length=12, choices=Kind)

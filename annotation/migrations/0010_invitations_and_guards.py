@@ -18,7 +18,7 @@ def give_canaries(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0008_pilot_judgements"),
+        ("annotation", "0009_whole_ranges"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

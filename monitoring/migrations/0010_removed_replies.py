@@ -50,8 +50,8 @@ def _steps(model: str) -> list[Any]:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0009_invitations_and_guards"),
-        ("monitoring", "0008_provider_batches"),
+        ("annotation", "0010_invitations_and_guards"),
+        ("monitoring", "0009_concerns"),
     ]
 
     operations = [*_steps("attempt"), *_steps("inquiry")]
