@@ -45,8 +45,8 @@ class Command(FalsestepCommand):
         report = generate_traces(study=study, monitors=monitors, max_cost=options["max_cost"], actor=None)
         if options["json"] != "-":
             self.say(
-                f"{count(report.questions, 'question')}: {count(report.made, 'new trace')}, {report.there} there already, "
-                f"{report.cost.normalize():f} USD spent"
+                f"{count(report.questions, 'question')}: {count(report.made, 'new trace')}, "
+                f"{report.there} there already, {report.cost.normalize():f} USD spent"
             )
             for question, model, reason in report.failed:
                 self.say(f"  {question} by {model}: {reason}")
