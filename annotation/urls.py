@@ -14,6 +14,7 @@ from annotation.views import (
     queue,
     sharing,
     training,
+    webhooks,
 )
 
 urlpatterns = [
@@ -44,6 +45,9 @@ urlpatterns = [
     path(
         "studies/<slug:slug>/queue/people/<str:username>/<slug:token>/", sharing.move_hold, name="move_hold"
     ),
+    path("studies/<slug:slug>/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("studies/<slug:slug>/webhooks/add/", webhooks.webhook_add, name="webhook_add"),
+    path("studies/<slug:slug>/webhooks/<slug:token>/remove/", webhooks.webhook_remove, name="webhook_remove"),
     path("studies/<slug:slug>/traces/<slug:token>/", annotate.annotate, name="annotate"),
     path("studies/<slug:slug>/traces/<slug:token>/draft/", annotate.draft, name="draft"),
     path("studies/<slug:slug>/traces/<slug:token>/hold/", annotate.hold, name="hold"),

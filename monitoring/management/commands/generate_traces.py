@@ -46,7 +46,8 @@ class Command(FalsestepCommand):
         if options["json"] != "-":
             self.say(
                 f"{count(report.questions, 'question')}: {count(report.made, 'new trace')}, "
-                f"{report.there} there already, {report.cost.normalize():f} USD spent"
+                f"{report.there} there already, "
+                f"{report.cost.normalize():f} USD spent"
             )
             for question, model, reason in report.failed:
                 self.say(f"  {question} by {model}: {reason}")

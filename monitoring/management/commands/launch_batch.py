@@ -118,8 +118,10 @@ class Command(FalsestepCommand):
         self.say(f"plan on standard {plan.standard.version} of {plan.study.slug}; nothing is written")
         for run in plan.runs:
             cost = "no price known" if run.cost is None else f"at most {run.cost.normalize():f} USD"
-            traces, calls = count(run.traces, "trace"), count(run.calls, "call")
-            self.say(f"  {run.monitor.slug:<24} {run.condition:<9} {traces:>14} {calls:>14}  {cost}")
+            self.say(
+                f"  {run.monitor.slug:<24} {run.condition:<9} "
+                f"{count(run.traces, 'trace'):>14} {count(run.calls, 'call'):>14}  {cost}"
+            )
             for reason, number in sorted(run.excluded.items()):
                 self.say(f"  {'':<24} {'':<9} {number:>7} left out: {reason}")
             for one in run.untaken:
