@@ -96,6 +96,7 @@ def test_it_needs_nothing_of_that_project_and_is_downloaded_once_the_batch_is_ov
 def test_only_an_administrator_exports(run: Run, ana: User) -> None:
     with pytest.raises(CommandError, match="no administrator"):
         call_command(
-            *("export_inspect", "x.eval", "--study", "optics", "--batch", "1", "--monitor", "scripted"),
+            "export_inspect",
+            *("x.eval", "--study", "optics", "--batch", "1", "--monitor", "scripted"),
             *("--condition", "BLIND", "--as", "ana"),
         )
