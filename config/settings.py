@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "core.visible.ShowHidden",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "core.sessions.IdleLimit",
@@ -88,6 +89,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "core.middleware.AnswerHead",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -173,6 +175,12 @@ SUDO_MINUTES = env.integer("FALSESTEP_SUDO_MINUTES", 15, minimum=1)
 IDLE_SECONDS = env.integer("FALSESTEP_IDLE_HOURS", 12, minimum=1) * 3600
 SESSION_SECONDS = env.integer("FALSESTEP_SESSION_DAYS", 14, minimum=1) * 24 * 3600
 
+# A form or a body of the API; files come by commands, which have limits of their own.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("FALSESTEP_MAX_FORM_KB", 2560, minimum=64) * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+DATA_UPLOAD_MAX_NUMBER_FILES = 0
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE
+
 SESSION_COOKIE_AGE = SESSION_SECONDS
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -180,7 +188,24 @@ CSRF_COOKIE_HTTPONLY = True
 if HTTPS:  # a neighbouring host name of the same domain cannot set these
     SESSION_COOKIE_NAME = "__Host-sessionid"
     CSRF_COOKIE_NAME = "__Host-csrftoken"
-OIDC_NAME = ""
+
+# Signing in by an OpenID provider: optional, see docs/operations.md.
+OIDC_RP_CLIENT_ID = env.text("FALSESTEP_OIDC_CLIENT_ID")
+OIDC_NAME = env.text("FALSESTEP_OIDC_NAME", "OpenID") if OIDC_RP_CLIENT_ID else ""
+OIDC_RP_CLIENT_SECRET = env.text("FALSESTEP_OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env.text("FALSESTEP_OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env.text("FALSESTEP_OIDC_AUTHORIZATION_URL")
+OIDC_OP_TOKEN_ENDPOINT = env.text("FALSESTEP_OIDC_TOKEN_URL")
+OIDC_OP_USER_ENDPOINT = env.text("FALSESTEP_OIDC_USERINFO_URL")
+OIDC_OP_JWKS_ENDPOINT = env.text("FALSESTEP_OIDC_JWKS_URL")
+OIDC_RP_SIGN_ALGO = env.text("FALSESTEP_OIDC_ALGORITHM", "RS256")
+OIDC_CREATE_USER = env.flag("FALSESTEP_OIDC_CREATE")
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+LOGIN_REDIRECT_URL_FAILURE = "/accounts/login/"
+if OIDC_RP_CLIENT_ID:
+    AUTHENTICATION_BACKENDS.append("core.oidc.Backend")
 
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS

@@ -15,3 +15,5 @@ urlpatterns = [
     path("", include("verification.urls")),
     path("", include("monitoring.urls")),
 ]
+
+handler400 = "core.views.unfit"

@@ -1,4 +1,4 @@
-"""What happens round every request: an id, a line in the log, a measurement."""
+"""What happens round every request: an id, a line in the log, a measurement; HEAD answered as GET."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from core import logs, metrics
 
@@ -52,3 +52,31 @@ class Observe:
             return response
         finally:
             logs.request_id.reset(token)
+
+
+class AnswerHead:
+    """Answer HEAD as GET is answered, without its body, whatever verbs a view names.
+
+    A view that takes no GET refuses HEAD too. Innermost, so that other middleware sees the verb as sent.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Pass the request on, as GET if it is HEAD."""
+        if request.method != "HEAD":
+            return self.get_response(request)
+        request.method = "GET"
+        try:
+            response = self.get_response(request)
+        finally:
+            request.method = "HEAD"
+        if isinstance(response, StreamingHttpResponse):
+            response.close()
+            response.streaming_content = []
+        else:
+            body = getattr(response, "content", b"")
+            response.headers.setdefault("Content-Length", str(len(body)))
+            response.content = b""  # type: ignore[attr-defined]
+        return response

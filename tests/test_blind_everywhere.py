@@ -76,6 +76,8 @@ PAGES = {
     "concerns": "shown",
     "concerns_ask": "orders",
     "monitors": "shown",
+    "debate_order": "shown",
+    "generation_order": "shown",
     "monitor_add": "orders",
     "batches": "shown",
     "batch_new": "shown",
@@ -124,6 +126,12 @@ PAGES = {
     "logout": "orders",
     "theme": "orders",
     "token_revoke": "orders",
+    "oidc_authentication_init": "nothing",
+    "oidc_authentication_callback": "nothing",
+    "people": "shown",
+    "invite": "orders",
+    "invitation_revoke": "orders",
+    "invitation": "nothing",
     "queue_next": "orders",
     "report_key": "orders",
     "skip": "orders",
@@ -195,6 +203,7 @@ class Site:
         "monitor": "always",
         "condition": "BLIND",
         "prefix": "x",
+        "key": "no-such-invitation",
     }
 
     def __init__(self, study: Study, client: Client) -> None:
