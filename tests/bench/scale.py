@@ -5,7 +5,7 @@
     DATABASE_URL=postgres://.../scratch python -m tests.bench.scale measure
 
 The database must be a scratch one. Rows are made by SQL from row numbers, so that a fill repeats itself; a request's
-messages and its reply have the lengths of the published study's (some 4,000 and 900 characters).
+messages and its reply have some 4,100 and 900 characters.
 """
 
 from __future__ import annotations
