@@ -16,27 +16,32 @@ LEVEL = (2.5, 97.5)
 _CELLS_AT_ONCE = 4_000_000
 _COUNTS_KEPT = 400_000_000
 _ONE_THREAD = 250_000  # multiplications; OpenBLAS asks for threads above 4 * 65,536
+_TOGETHER = (48, 128)  # sums and clusters of one small product
 
 
 def product(sums: Floats, counts: npt.NDArray[np.generic]) -> Floats:
     """Multiply sums (n_sums, n_clusters) by counts (n_clusters, n_draws): totals (n_draws, n_sums).
 
     A BLAS hands all but small products to threads, whose waiting for each other costs more than a product of
-    middle size, tenfold on a machine that is busy; what is cut into small products stays in one thread.
+    middle size, tenfold on a machine that is busy; what is cut into small products stays in one thread, and
+    in the cache.
     """
     rows, clusters = sums.shape
-    if not rows or not clusters:
-        return np.zeros((counts.shape[1], rows))
-    height, width = rows, max(counts.shape[1], 1)
-    if clusters * 8 <= _ONE_THREAD:
-        height = max(1, min(rows, _ONE_THREAD // (8 * max(clusters, 1))))
-        width = max(1, _ONE_THREAD // (height * max(clusters, 1)))
-    result = np.empty((counts.shape[1], rows))
-    for start in range(0, counts.shape[1], width):
-        part = counts[:, start : start + width].astype(np.float64)
-        for top in range(0, rows, height):
-            result[start : start + width, top : top + height] = (sums[top : top + height] @ part).T
-    return result
+    draws = counts.shape[1]
+    totals = np.zeros((rows, draws))
+    if not totals.size or not clusters:
+        return totals.T
+    height, depth = min(rows, _TOGETHER[0]), min(clusters, _TOGETHER[1])
+    width = _ONE_THREAD // (height * depth)
+    for left in range(0, draws, width):
+        part = counts[:, left : left + width].astype(np.float64)
+        for near in range(0, clusters, depth):
+            some = part[near : near + depth]
+            for top in range(0, rows, height):
+                totals[top : top + height, left : left + width] += (
+                    sums[top : top + height, near : near + depth] @ some
+                )
+    return totals.T
 
 
 class Resample:

@@ -229,9 +229,9 @@ def by_provenance(reference: Reference, words: dict[tuple[str, str], str]) -> di
     `human_only` and `debate_only` are told as one: the report says nothing that tells the arms apart.
     """
     provenance: dict[str, Counter[str]] = {}
-    for position, key in enumerate(reference.keys):
+    named = np.select([reference.cell(c) for c in CELLS], CELLS, "").tolist()
+    for key, cell in zip(reference.keys, named, strict=True):
         word = words[key]
-        cell = next(c for c in CELLS if reference.cell(c)[position])
         provenance.setdefault("one_arm" if word in PROVENANCE_OF_ONE_ARM else word, Counter())[cell] += 1
     return {word: dict(sorted(n.items())) for word, n in sorted(provenance.items())}
 
