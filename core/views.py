@@ -5,15 +5,20 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
+from core import guides, sudo
 from core.access import person_of
-from core.tokens import revoke_token, tokens_of
+from core.errors import UserError
+from core.models import ApiToken, Scope
+from core.tokens import DEFAULT_DAYS, LONGEST_DAYS, NAME_LENGTH, issue_token, revoke_token, tokens_of
 
 THEMES = ("system", "light", "dark")
 ONE_YEAR = 365 * 24 * 3600
@@ -36,12 +41,58 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def guide(request: HttpRequest, reader: str) -> HttpResponse:
+    """Show the guide for annotators, leads or administrators."""
+    if reader not in guides.READERS:
+        raise Http404
+    return render(request, "core/guide.html", {"guide": guides.guide(reader), "guides": guides.addresses()})
+
+
+@require_safe
 @cache_control(private=True, no_store=True)
 def tokens(request: HttpRequest) -> HttpResponse:
-    """List the person's own tokens."""
-    rows = list(tokens_of(person_of(request)))
+    """List the person's own tokens, with a form for another."""
+    return _tokens(request)
+
+
+@require_POST
+@cache_control(private=True, no_store=True)
+def token_new(request: HttpRequest) -> HttpResponse:
+    """Make a token for the person and show its key, this once."""
+    person = person_of(request)
+    sudo.require(request, back=reverse("tokens"))
+    try:
+        days = int(request.POST.get("days", ""))
+    except ValueError:
+        return _tokens(request, error="The days are a whole number.", status=422)
+    try:
+        issued = issue_token(
+            person=person,
+            scopes=request.POST.getlist("scopes"),
+            days=days,
+            name=request.POST.get("name", "").strip(),
+            actor=person,
+        )
+    except UserError as error:
+        return _tokens(request, error=f"No token was made: {error}.", status=422)
+    return _tokens(request, key=issued.key)
+
+
+def _tokens(request: HttpRequest, *, key: str = "", error: str = "", status: int = 200) -> HttpResponse:
+    rows: list[ApiToken] = list(tokens_of(person_of(request)))
     now = timezone.now()
-    return render(request, "core/tokens.html", {"rows": [(token, token.is_live(now)) for token in rows]})
+    context = {
+        "rows": [(token, token.is_live(now)) for token in rows],
+        "key": key,
+        "error": error,
+        "scopes": Scope.choices,
+        "days": DEFAULT_DAYS,
+        "longest_days": LONGEST_DAYS,
+        "longest_name": NAME_LENGTH,
+        "confirmed": sudo.is_confirmed(request),
+        "minutes": settings.SUDO_MINUTES,
+    }
+    return render(request, "core/tokens.html", context, status=status)
 
 
 @require_POST
@@ -52,3 +103,10 @@ def token_revoke(request: HttpRequest, prefix: str) -> HttpResponse:
     revoke_token(token=token, actor=person)
     messages.success(request, f"Token {token.prefix} is revoked: programs that use it are shut out now.")
     return redirect("tokens")
+
+
+def unfit(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what cannot be read: too large says so (413), anything else is a bad request (400)."""
+    too_large = isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent)
+    context = {"too_large": too_large, "kilobytes": (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) // 1024}
+    return render(request, "400.html", context, status=413 if too_large else 400)

@@ -15,7 +15,8 @@ from monitoring.models import Condition, Monitor
 from monitoring.services import MonitorSettings
 
 
-def _budget(**options: Any) -> forms.DecimalField:
+def budget_field(**options: Any) -> forms.DecimalField:
+    """Return a field for a budget in USD that may stay empty."""
     return forms.DecimalField(
         required=False,
         min_value=Decimal("0.000001"),
@@ -110,7 +111,7 @@ class BatchForm(forms.Form):
             (PROVIDER_BATCHES, "through the provider's batch API, within a day"),
         ],
     )
-    max_cost = _budget()
+    max_cost = budget_field()
 
     def options(self) -> BatchOptions:
         """Return the options of a valid form; what was left empty is as usual."""
@@ -136,4 +137,4 @@ class BatchForm(forms.Form):
 class BudgetForm(forms.Form):
     """Another budget for a batch that goes on; empty keeps the one it has."""
 
-    max_cost = _budget()
+    max_cost = budget_field()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -225,3 +226,13 @@ def batch_content(batch: Batch) -> dict[str, Any]:
             for cell in cells_of(batch)
         ],
     }
+
+
+def costs_money(monitors: Iterable[Monitor]) -> bool:
+    """Whether a batch of these monitors sends paid requests."""
+    return any(not monitor.is_offline for monitor in monitors)
+
+
+def batch_costs_money(batch: Batch) -> bool:
+    """Whether a batch has a run that sends paid requests."""
+    return Run.objects.filter(batch=batch, monitor__provider__in=Monitor.ONLINE).exists()

@@ -19,6 +19,7 @@ from core.models import User
 from llm.providers import check
 from llm.types import BadProvider, ChatRequest
 from monitoring import offline
+from monitoring.engine.answering import refuse_private_address
 from monitoring.models import Monitor
 
 _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
@@ -113,6 +114,7 @@ def _check_online(settings: MonitorSettings) -> None:
         raise UserError(f"the base URL is http(s)://host[:port]/path, not {settings.base_url!r}")
     if address.username or address.password or address.query:
         raise UserError("the base URL must hold no name, password or query: keys belong in the environment")
+    refuse_private_address(settings.base_url)
     if settings.key_env and not _ENV_NAME.match(settings.key_env):
         # Not repeated in the message: it may be the key itself.
         raise UserError(

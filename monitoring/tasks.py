@@ -10,10 +10,14 @@ from celery import shared_task, signals
 from django.db import connection
 
 from annotation.access import study_named
+from annotation.models import Study
+from core.models import User
+from monitoring.concerns.raising import raise_concerns, traces_to_read
 from monitoring.debate.arm import Debaters, run_debate, traces_to_debate
 from monitoring.engine import heartbeat, identity, provider_batches, sweeper, waking, worker
 from monitoring.engine.planning import monitors_named
 from monitoring.generation import generate_traces
+from monitoring.retention import remove_replies
 
 # One byte shared by a worker and the pool processes forked from it: set once the worker is told to stop.
 _stopping = mmap.mmap(-1, 1)
@@ -72,6 +76,32 @@ def generate(slug: str, names: list[str], max_cost: str | None) -> None:
         max_cost=None if max_cost is None else Decimal(max_cost),
         actor=None,
     )
+
+
+@shared_task(name="monitoring.tasks.concerns", acks_late=False)
+def concerns(
+    slug: str,
+    names: list[str],
+    keys: list[str] | None,
+    max_cost: str | None,
+    actor_id: int | None = None,
+) -> None:
+    """Have models point at concerns in traces."""
+    study = study_named(slug)
+    raise_concerns(
+        study=study,
+        monitors=monitors_named(study, names),
+        traces=traces_to_read(study, keys),
+        max_cost=None if max_cost is None else Decimal(max_cost),
+        actor=None if actor_id is None else User.objects.filter(pk=actor_id).first(),
+    )
+
+
+@shared_task(name="monitoring.tasks.remove_replies")
+def remove_old_replies() -> None:
+    """Remove the replies that are older than their study's retention rule."""
+    for study in Study.objects.filter(keep_replies_days__isnull=False).order_by("pk"):
+        remove_replies(study=study, actor=None)
 
 
 @signals.worker_ready.connect

@@ -2,6 +2,7 @@
 
 from django.urls import include, path
 
+from monitoring.concerns import views as concerns
 from monitoring.graders import views as graders
 from monitoring.views import batches, monitors, runs
 
@@ -11,6 +12,8 @@ urlpatterns = [
     path("", include("monitoring.report.urls")),
     path("studies/<slug:slug>/graders/", graders.latest, name="study_graders_latest"),
     path("studies/<slug:slug>/graders/<int:version>/", graders.graders, name="study_graders"),
+    path("studies/<slug:slug>/concerns/", concerns.concerns, name="concerns"),
+    path("studies/<slug:slug>/concerns/ask/", concerns.ask, name="concerns_ask"),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),
@@ -24,4 +27,5 @@ urlpatterns = [
     path(f"{RUN}/", runs.run, name="run"),
     path(f"{RUN}/traces/<str:token>/", runs.run_trace, name="run_trace"),
     path(f"{RUN}/download/", runs.run_download, name="run_download"),
+    path(f"{RUN}/inspect/", runs.run_inspect, name="run_inspect"),
 ]

@@ -180,6 +180,17 @@ def download_run(*, run: Run, actor: User) -> Iterator[bytes]:
 
     Raises StillBlind while the person must judge, or before the batch is over. The audit trail records it.
     """
+    told = told_run(run=run, actor=actor, action="run downloaded")
+    return (
+        json.dumps(_line(run, row, attempts), ensure_ascii=False).encode() + b"\n" for row, attempts in told
+    )
+
+
+def told_run(*, run: Run, actor: User, action: str) -> Iterator[tuple[Row, list[Attempt]]]:
+    """Return the rows of a run with their attempts, in pieces, to somebody who takes them away.
+
+    Raises StillBlind while the person must judge, or before the batch is over. The audit trail records the action.
+    """
     sight = sight_of(run, actor)
     if not sight.standard:
         raise StillBlind(list(sight.reasons))
@@ -188,14 +199,14 @@ def download_run(*, run: Run, actor: User) -> Iterator[bytes]:
         audit.record(
             scope=study.slug,
             actor=actor,
-            action="run downloaded",
+            action=action,
             subject=f"batch {run.batch.number}",
             payload={"monitor": run.monitor.slug, "condition": run.condition},
         )
-    return _lines(run, sight)
+    return _told(run, sight)
 
 
-def _lines(run: Run, sight: Sight) -> Iterator[bytes]:
+def _told(run: Run, sight: Sight) -> Iterator[tuple[Row, list[Attempt]]]:
     verdicts = Verdict.objects.filter(run=run).order_by("pk")
     last = 0
     while chunk := list(verdicts.filter(pk__gt=last).select_related("trace__question")[:CHUNK]):
@@ -207,13 +218,13 @@ def _lines(run: Run, sight: Sight) -> Iterator[bytes]:
         for attempt in found.select_related("call").order_by("call__step", "number"):
             attempts.setdefault(attempt.call.trace_id, []).append(attempt)
         for row in rows_of(run, chunk, sight):
-            told = _line(run, row, attempts.get(row.verdict.trace_id, []))
-            yield json.dumps(told, ensure_ascii=False).encode() + b"\n"
+            yield row, attempts.get(row.verdict.trace_id, [])
 
 
 def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
     verdict, label = row.verdict, row.label
     return {
+        "canary": run.batch.study.canary,
         "question_id": verdict.trace.question.external_id,
         "response_label": verdict.trace.response_label,
         "monitor": run.monitor.slug,
@@ -236,21 +247,25 @@ def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
             "final_correct": label.final_correct,
             "first_error_step": label.first_error_step,
         },
-        "attempts": [
-            {
-                "step": attempt.call.step,
-                "number": attempt.number,
-                "messages": attempt.messages,
-                "reply": attempt.reply,
-                "finish_reason": attempt.finish_reason,
-                "served_model": attempt.served_model,
-                "input_tokens": attempt.input_tokens,
-                "output_tokens": attempt.output_tokens,
-                "cost": float(attempt.cost),
-                "latency_ms": attempt.latency_ms,
-                "error_kind": attempt.error_kind,
-                "error": attempt.error,
-            }
-            for attempt in attempts
-        ],
+        "attempts": [attempt_as_json(attempt) for attempt in attempts],
+    }
+
+
+def attempt_as_json(attempt: Attempt) -> dict[str, Any]:
+    """Return a request and what came back."""
+    return {
+        "step": attempt.call.step,
+        "number": attempt.number,
+        "messages": attempt.messages,
+        "reply": attempt.reply,
+        "reply_sha256": attempt.reply_sha256,
+        "reply_removed_at": attempt.reply_removed_at.isoformat() if attempt.reply_removed_at else None,
+        "finish_reason": attempt.finish_reason,
+        "served_model": attempt.served_model,
+        "input_tokens": attempt.input_tokens,
+        "output_tokens": attempt.output_tokens,
+        "cost": float(attempt.cost),
+        "latency_ms": attempt.latency_ms,
+        "error_kind": attempt.error_kind,
+        "error": attempt.error,
     }

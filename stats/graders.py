@@ -47,6 +47,29 @@ def grader_rates(reference: Reference, verdicts: Verdicts, resample: Resample) -
     )
 
 
+def crossed_correction(reference: Reference, verdicts: Verdicts, resample: Resample) -> Floats:
+    """Return the share of valid work by noise correction (1 + B, n_monitors), rates and score from other questions.
+
+    Questions fall into two halves by turns; what passes in one, V, is corrected by the rates of the other,
+    (V - alpha) / (1 - alpha - beta), and the halves are weighted by their valid verdicts. On one's own traces the
+    correction would give back the share of clean ones whatever the monitor said. NaN where a half has no verdict
+    on a clean or on an erroneous trace, or alpha + beta is not less than 1.
+    """
+    valid, passed = verdicts.valid, verdicts.valid & ~verdicts.flag
+    error, clean = reference.has_error, reference.clean
+    counts = np.stack([valid, passed, valid & error, passed & error, valid & clean, passed & clean])
+    sums = reference.by_question(counts)
+    half = np.arange(reference.n_questions) % 2 == 0
+    totals = resample.totals(np.stack([sums * half, sums * ~half]))
+    n, accepted, errors, let_pass, cleans, clean_pass = np.moveaxis(totals, 2, 0)
+    alpha = ratio(let_pass, errors)[:, ::-1]
+    beta = ratio(cleans - clean_pass, cleans)[:, ::-1]
+    told = 1 - alpha - beta
+    parts = ratio(ratio(accepted, n) - alpha, np.where(told > 0, told, np.nan))
+    found: Floats = ratio((parts * n).sum(axis=1), n.sum(axis=1))
+    return found
+
+
 def intraclass_correlation(values: Floats, cluster: Ints) -> float:
     """Return the correlation of two values (n,) of one cluster, by analysis of variance, sizes unequal or not.
 

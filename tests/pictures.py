@@ -5,6 +5,7 @@ Needs Debian's chromium. Pictures are PNG files with few colours, so that the re
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -15,32 +16,108 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import django
+from django.urls import reverse
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "pictures"
+BUILD = "import json; from tests.scene import build; print(json.dumps(build()))"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-STUDY = "/studies/sample"
-PREPARE = """
-from adjudication.models import Dispute
-from adjudication.services.disputes import recompute_disputes
-from annotation.models import Label, Study, Trace
-from annotation.services.labels import submit_label
-from core.models import User
 
-study = Study.objects.get(slug="sample")
-chloe = User.objects.get(username="chloe")
-unread = Trace.objects.filter(study=study).exclude(labels__person=chloe)
-print("TOKEN", unread.filter(n_steps__range=(8, 14)).order_by("question__external_id").first().token)
-# An open dispute: chloe reads a trace that everybody else called right and free of error otherwise.
-trace = unread.filter(n_steps__gte=6, disputes__isnull=True).order_by("-question__external_id").first()
-submit_label(trace=trace, person=chloe, final_correct=True, first_error_step=2)
-recompute_disputes(study=study)
-print("DISPUTE", Dispute.objects.get(trace=trace).token)
-"""
+
+@dataclass(frozen=True)
+class Shot:
+    """A picture: the page's name in the address table, who looks at it, and the arguments of its address.
+
+    An argument in capitals is looked up in what `tests.scene.build` made. A step is clicked before the picture.
+    """
+
+    name: str
+    view: str
+    person: str | None
+    arguments: tuple[str, ...] = ()
+    click: str = ""
+    narrow: bool = False
+    study: str = "sample"
+    query: str = ""
+
+    def path(self, found: dict[str, str]) -> str:
+        """Return the address."""
+        arguments = [found.get(one, one) for one in self.arguments]
+        if self.study:
+            arguments.insert(0, self.study)
+        return reverse(self.view, args=arguments) + self.query
+
+
+SHOTS = (
+    Shot("sign-in", "login", None, study=""),
+    Shot("home", "home", "chloe", study="", narrow=True),
+    Shot("tokens", "tokens", "chloe", study=""),
+    Shot("guide", "guide", "chloe", ("annotator",), study=""),
+    Shot("study", "study", "chloe", narrow=True),
+    Shot("queue", "queue", "chloe", narrow=True),
+    Shot("desk", "annotate", "chloe", ("TOKEN",), click="#step-3", narrow=True),
+    Shot("guideline", "guideline", "chloe"),
+    Shot("training", "training", "chloe", study="training"),
+    Shot("gate", "gate", "chloe", study="training"),
+    Shot("gate-item", "gate_item", "chloe", ("GATE",), study="training"),
+    Shot("questions", "questions", "adam"),
+    Shot("human-arm", "arm", "adam"),
+    Shot("pilot", "pilot", "olga", study="pilot"),
+    Shot("guideline-edit", "guideline_edit", "adam"),
+    Shot("adjudication-rules", "adjudication_rules", "adam"),
+    Shot("disputes", "disputes", "adam"),
+    Shot("dispute", "dispute", "adam", ("DISPUTE",), narrow=True),
+    Shot("dispute-decided", "dispute", "adam", ("DEBATE",)),
+    Shot("debates", "debates", "adam"),
+    Shot("debate", "debate", "adam", ("DEBATE",)),
+    Shot("standards", "standards", "adam"),
+    Shot("standard", "standard", "adam", ("1",)),
+    Shot("standard-difference", "standard_difference", "adam", ("1", "2")),
+    Shot("standard-figures", "standard_figures", "adam", ("1", "2")),
+    Shot("critical-roles", "critical_roles", "adam", ("1",)),
+    Shot("critical-role", "critical_role", "adam", ("1", "CRITICAL")),
+    Shot("verification", "verification", "adam"),
+    Shot("verification-trace", "verify_trace", "adam", ("CHECKED",)),
+    Shot("experts", "experts", "adam"),
+    Shot("expert-item", "expert_item", "adam", ("ITEM",)),
+    Shot("key-audits", "key_audits", "adam", study="blocks"),
+    Shot("key-audit", "key_audit", "adam", ("AUDITED",), study="blocks"),
+    Shot("grading", "grading", "adam"),
+    Shot("report", "report", "olga", ("1",), narrow=True),
+    Shot("graders", "study_graders", "olga", ("1",)),
+    Shot("who-reads-what", "queue_rules", "olga"),
+    Shot("labels", "exports", "olga"),
+    Shot("monitors", "monitors", "olga"),
+    Shot("batches", "batches", "olga"),
+    Shot(
+        "batch-plan",
+        "batch_new",
+        "olga",
+        query="?monitors=rules&monitors=oracle&conditions=BLIND&conditions=CERT&standard=1",
+    ),
+    Shot("batch", "batch", "olga", ("1",)),
+    Shot("run", "run", "olga", ("1", "rules", "BLIND")),
+    Shot("run-trace", "run_trace", "olga", ("1", "rules", "BLIND", "CRITICAL")),
+)
+# Addresses that a person may open and that are no page of their own.
+NOT_PICTURED = {
+    "healthz": "for machines",
+    "report_json": "a file",
+    "report_methods": "a file",
+    "run_download": "a file",
+    "download_labels": "a file",
+    "batch_progress": "a part of the batch's page",
+    "report_latest": "leads to the report",
+    "study_graders_latest": "leads to the graders",
+    "guideline_version": "looks as the guideline does",
+    "report_traces": "looks as the run's list does",
+}
 
 
 def free_port() -> int:
@@ -96,16 +173,18 @@ def manage(home: str, *arguments: str) -> str:
     return done.stdout
 
 
-def signed_in(
-    browser: Browser, address: str, person: str, password: str, scheme: str, *, width: int = 1280
+def window(
+    browser: Browser, address: str, person: str | None, password: str, scheme: str, *, width: int
 ) -> Page:
-    """Open a window of a person, in light or dark; 400 px wide it is as high as a telephone."""
+    """Open a window, of a person or of nobody, in light or dark; 400 px wide it is as high as a telephone."""
     context = browser.new_context(
         base_url=address,
         viewport={"width": width, "height": 860 if width > 600 else 800},
         color_scheme="dark" if scheme == "dark" else "light",
     )
     page = context.new_page()
+    if person is None:
+        return page
     page.goto("/accounts/login/")
     page.fill("[name=username]", person)
     page.fill("[name=password]", password)
@@ -122,74 +201,21 @@ def take(page: Page, name: str) -> None:
 
 def visit(browser: Browser, address: str, password: str, scheme: str, found: dict[str, str]) -> None:
     """Take the pictures of one colour scheme."""
-    page = browser.new_page(
-        viewport={"width": 1280, "height": 860}, color_scheme="dark" if scheme == "dark" else "light"
-    )
-    page.goto(f"{address}/accounts/login/")
-    take(page, f"sign-in-{scheme}")
-
-    page = signed_in(browser, address, "chloe", password, scheme)
-    for name, path in (
-        ("home", "/"),
-        ("study", f"{STUDY}/"),
-        ("queue", f"{STUDY}/queue/"),
-        ("guideline", f"{STUDY}/guideline/"),
-        ("training", f"{STUDY}/training/"),
-    ):
-        page.goto(path)
-        take(page, f"{name}-{scheme}")
-    page.goto(f"{STUDY}/traces/{found['TOKEN']}/")
-    page.locator("#step-3").click()
-    page.keyboard.press("x")
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(300)
-    take(page, f"desk-{scheme}")
-
-    page = signed_in(browser, address, "adam", password, scheme)
-    for name, path in (
-        ("questions", f"{STUDY}/questions/"),
-        ("human-arm", f"{STUDY}/arm/"),
-        ("guideline-edit", f"{STUDY}/guideline/edit/"),
-        ("adjudication-rules", f"{STUDY}/adjudication/"),
-        ("debates", f"{STUDY}/debates/"),
-        ("disputes", f"{STUDY}/disputes/"),
-        ("dispute", f"{STUDY}/disputes/{found['DISPUTE']}/"),
-        ("standards", f"{STUDY}/standards/"),
-        ("standard", f"{STUDY}/standards/1/"),
-        ("report", f"{STUDY}/report/1/"),
-    ):
-        page.goto(path)
-        take(page, f"{name}-{scheme}")
-
-    page = signed_in(browser, address, "olga", password, scheme)
-    for name, path in (
-        ("who-reads-what", f"{STUDY}/queue/rules/"),
-        ("labels", f"{STUDY}/labels/"),
-        ("monitors", f"{STUDY}/monitors/"),
-        ("batch-plan", f"{STUDY}/batches/new/"),
-        ("batch", f"{STUDY}/batches/1/"),
-    ):
-        page.goto(path)
-        take(page, f"{name}-{scheme}")
-
-
-def visit_narrow(browser: Browser, address: str, password: str, scheme: str, found: dict[str, str]) -> None:
-    """Take the pictures that are 400 px wide."""
-    page = signed_in(browser, address, "chloe", password, scheme, width=400)
-    for name, path in (("home", "/"), ("study", f"{STUDY}/"), ("queue", f"{STUDY}/queue/")):
-        page.goto(path)
-        take(page, f"{name}-narrow-{scheme}")
-    page.goto(f"{STUDY}/traces/{found['TOKEN']}/")
-    page.locator("#step-2").click()
-    page.wait_for_timeout(300)
-    take(page, f"desk-narrow-{scheme}")
-    page = signed_in(browser, address, "adam", password, scheme, width=400)
-    for name, path in (
-        ("dispute", f"{STUDY}/disputes/{found['DISPUTE']}/"),
-        ("report", f"{STUDY}/report/1/"),
-    ):
-        page.goto(path)
-        take(page, f"{name}-narrow-{scheme}")
+    windows: dict[tuple[str | None, int], Page] = {}
+    for shot in SHOTS:
+        for width in (1280, 400) if shot.narrow else (1280,):
+            key = (shot.person, width)
+            if key not in windows:
+                windows[key] = window(browser, address, shot.person, password, scheme, width=width)
+            page = windows[key]
+            answer = page.goto(shot.path(found))
+            if answer is None or answer.status != 200:
+                raise SystemExit(f"{shot.name}: {page.url} answered {answer and answer.status}")
+            if shot.click:
+                page.locator(shot.click).click()
+                page.mouse.move(0, 0)
+                page.wait_for_timeout(300)
+            take(page, f"{shot.name}{'-narrow' if width == 400 else ''}-{scheme}")
 
 
 def main() -> None:
@@ -197,17 +223,18 @@ def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("pictures need Debian's chromium")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="falsestep-pictures-") as home:
         manage(home, "demo")
-        lines = manage(home, "shell", "--verbosity", "0", "--command", PREPARE).splitlines()
-        found = dict(line.split(" ", 1) for line in lines if " " in line)
+        made = manage(home, "shell", "--verbosity", "0", "--command", BUILD)
+        found: dict[str, str] = json.loads(made.splitlines()[-1])
         password = (Path(home) / "demo_password").read_text(encoding="ascii").strip()
         with site(home) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             for scheme in ("light", "dark"):
                 visit(browser, address, password, scheme, found)
-                visit_narrow(browser, address, password, scheme, found)
             browser.close()
 
 

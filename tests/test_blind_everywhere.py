@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from django.core.cache import cache
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
@@ -26,12 +27,13 @@ from adjudication.services.standards import freeze_standard
 from annotation.models import DebateRound, Role, Study
 from monitoring.models import Batch, Monitor, Run, Verdict
 from monitoring.report.services import compute_report
-from tests.build import make_label, make_person, make_question, make_trace
+from tests.build import make_label, make_person, make_question, make_study, make_trace
 
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 # Tokens against forgery are random on every page: 64 letters and digits, unlike a sha256 not all of them small.
+OWN_HEADERS = {"Expires", "X-Request-ID"}  # of the moment, and of the one request
 TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
 
 # What a lead, who may hold every other role too, gets before deciding: a page ("shown"), a refusal as long as
@@ -39,9 +41,14 @@ TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
 # address only takes orders ("orders").
 PAGES = {
     "healthz": "shown",
+    "metrics": "nothing",
     "login": "shown",
     "home": "shown",
     "tokens": "shown",
+    "guide": "shown",
+    "confirm": "shown",
+    "password": "shown",
+    "token_new": "orders",
     "study": "shown",
     "questions": "shown",
     "arm": "shown",
@@ -66,6 +73,8 @@ PAGES = {
     "report_traces": "refused",
     "study_graders_latest": "refused",
     "study_graders": "refused",
+    "concerns": "shown",
+    "concerns_ask": "orders",
     "monitors": "shown",
     "monitor_add": "orders",
     "batches": "shown",
@@ -75,6 +84,7 @@ PAGES = {
     "training": "shown",
     "guideline_version": "shown",
     "queue_rules": "shown",
+    "webhooks": "shown",
     "verification": "shown",
     "verify_trace": "shown",
     "grading": "shown",
@@ -85,12 +95,15 @@ PAGES = {
     "run": "shown",
     "run_trace": "shown",
     "run_download": "orders",
+    "run_inspect": "orders",
     "pilot": "nothing",
     "gate": "shown",
     "gate_item": "nothing",
     "expert_item": "nothing",
     "key_audit": "nothing",
     "change_rules": "orders",
+    "webhook_add": "orders",
+    "webhook_remove": "orders",
     "set_priority": "orders",
     "pause_person": "orders",
     "resume_person": "orders",
@@ -99,7 +112,7 @@ PAGES = {
     "check_trace": "orders",
     "send_to_experts": "orders",
     "map_steps": "orders",
-    "gather_undecided": "orders",
+    "take_needed": "orders",
     "take_item": "orders",
     "put_back_item": "orders",
     "rule_on_item": "orders",
@@ -111,6 +124,15 @@ PAGES = {
     "logout": "orders",
     "theme": "orders",
     "token_revoke": "orders",
+    "token_new": "orders",
+    "confirm": "shown",
+    "password": "shown",
+    "oidc_authentication_init": "nothing",
+    "oidc_authentication_callback": "nothing",
+    "people": "shown",
+    "invite": "orders",
+    "invitation_revoke": "orders",
+    "invitation": "nothing",
     "queue_next": "orders",
     "report_key": "orders",
     "skip": "orders",
@@ -149,19 +171,19 @@ NOT_SENT = {"logout", "batch_resume", "batch_retry", "report_compute", "token_re
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
-def _routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
+def all_routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield (name, route as it is written) of every address but the API's, which tests/api walks likewise."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         route = before + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             if route != "api/":
-                yield from _routes(pattern.url_patterns, route)
+                yield from all_routes(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern):
             yield pattern.name or route, route
 
 
 def test_every_address_is_classified() -> None:
-    assert {name for name, _ in _routes()} == set(PAGES), (
+    assert {name for name, _ in all_routes()} == set(PAGES), (
         "say in PAGES what a lead gets there before deciding"
     )
 
@@ -170,8 +192,20 @@ class _Rollback(Exception):
     pass
 
 
-class _Site:
+class Site:
     """A study with a bit of everything, and a person who holds every role in it."""
+
+    VALUES: ClassVar[dict[str, object]] = {
+        "version": 1,
+        "reader": "lead",
+        "other": 1,
+        "number": 1,
+        "username": "ana",
+        "monitor": "always",
+        "condition": "BLIND",
+        "prefix": "x",
+        "key": "no-such-invitation",
+    }
 
     def __init__(self, study: Study, client: Client) -> None:
         self.study, self.client = study, client
@@ -182,7 +216,14 @@ class _Site:
         self.agreed = [make_trace(question) for _ in range(3)]
         for trace, said in zip(self.agreed, ((True, None), (True, 2), (False, 3)), strict=True):
             for arm, labeller in (("human", "ana"), ("debate", "debate")):
-                make_label(trace, arm=arm, labeller=labeller, final_correct=said[0], first_error_step=said[1])
+                make_label(
+                    trace,
+                    arm=arm,
+                    labeller=labeller,
+                    final_correct=said[0],
+                    first_error_step=said[1],
+                    created_at=NOW,
+                )
         self.disputed = [make_trace(make_question(study)) for _ in range(4)]
         for trace in self.disputed:
             DebateRound.objects.create(
@@ -216,6 +257,7 @@ class _Site:
                     final_correct=right,
                     first_error_step=step,
                     comment=words,
+                    created_at=NOW,  # its default took hold of the real clock before it was stopped
                 )
         # The last dispute waits for a second reader; on the others the lead states that none will come.
         Study.objects.filter(pk=self.study.pk).update(overlap=2)
@@ -245,17 +287,8 @@ class _Site:
         """Yield (name, address) for everything in the table, with this study's values in the places."""
         disputes = [f"{number:020x}" for number in range(len(self.disputed))]
         traces = [trace.token for trace in (self.agreed[0], *self.disputed)]
-        values = {
-            "slug": self.study.slug,
-            "version": 1,
-            "other": 1,
-            "number": 1,
-            "username": "ana",
-            "monitor": "always",
-            "condition": "BLIND",
-            "prefix": "x",
-        }
-        for name, route in _routes():
+        values = {**self.VALUES, "slug": self.study.slug}
+        for name, route in all_routes():
             wanted = set(PARAMETER.findall(route))
             kept = {key: value for key, value in values.items() if key in wanted}
             before = route.split("<slug:token>")[0].split("<str:token>")[0].rstrip("/").rsplit("/", 1)[-1]
@@ -272,7 +305,7 @@ class _Site:
         for name, address in listed:
             answer = self.client.get(address)
             content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-            told = [(header, value) for header, value in answer.headers.items() if header != "Expires"]
+            told = [(header, value) for header, value in answer.headers.items() if header not in OWN_HEADERS]
             headers = repr(sorted(told)).encode()
             answers.append((name, f"GET {address}", answer.status_code, TOKEN.sub(b"", content) + headers))
         for name, address in listed:
@@ -282,13 +315,6 @@ class _Site:
             content = b"".join(answer.streaming_content) if answer.streaming else answer.content
             answers.append((name, f"POST {address}", answer.status_code, TOKEN.sub(b"", content)))
         return answers
-
-
-@pytest.fixture
-def site(study: Study, client: Client, monkeypatch: pytest.MonkeyPatch) -> _Site:
-    # Pages show times: they stand still, or two readings would differ by themselves.
-    monkeypatch.setattr(timezone, "now", lambda: NOW)
-    return _Site(study, client)
 
 
 def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
@@ -301,16 +327,47 @@ def _under(fill: Callable[[], None], read: Callable[[], Any]) -> Any:
     return found
 
 
-def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(site: _Site) -> None:
-    there = _under(site.fill, site.read)
-    again = _under(site.fill, site.read)
-    assert _unlike(there, again) == [], "the pages differ by themselves: the comparison would prove nothing"
-    exchanged = _under(lambda: site.fill(exchanged=True), site.read)
-    assert _unlike(there, exchanged) == []
+class _Read(NamedTuple):
+    """What every address answered: as it is, with the arms exchanged, with another value in one label."""
+
+    there: list[Any]
+    exchanged: list[Any]
+    moved: list[Any]
+    # Where two readings of the same differ by themselves; looked for if the exchange made a difference.
+    unsteady: list[Any]
+    response_label: str
 
 
-def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
-    answers = _under(site.fill, site.read)
+@pytest.fixture(scope="module")
+def read(django_db_setup: None, django_db_blocker: Any) -> _Read:
+    """The readings, each taken once for all tests of this file; nothing of them stays in the database."""
+    found: list[_Read] = []
+    with (
+        django_db_blocker.unblock(),
+        pytest.MonkeyPatch.context() as patch,
+        override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]),
+        suppress(_Rollback),
+        transaction.atomic(),
+    ):
+        # Pages show times: they stand still, or two readings would differ by themselves.
+        patch.setattr(timezone, "now", lambda: NOW)
+        site = Site(make_study(slug="optics", name="Optics pilot"), Client())
+        there = _under(site.fill, site.read)
+        exchanged = _under(lambda: site.fill(exchanged=True), site.read)
+        unsteady = _unlike(there, _under(site.fill, site.read)) if _unlike(there, exchanged) else []
+        moved = _under(lambda: site.fill(moved=True), site.read)
+        found.append(_Read(there, exchanged, moved, unsteady, site.disputed[0].response_label))
+        raise _Rollback
+    return found[0]
+
+
+def test_with_the_arms_exchanged_every_address_answers_the_same_to_the_byte(read: _Read) -> None:
+    assert read.unsteady == [], "the pages differ by themselves: the comparison proves nothing"
+    assert _unlike(read.there, read.exchanged) == []
+
+
+def test_the_pages_are_what_they_are_classified_as(read: _Read) -> None:
+    answers = read.there
     statuses: dict[str, set[int]] = {}
     for name, what, status, _ in answers:
         if what.startswith("GET"):
@@ -329,19 +386,16 @@ def test_the_pages_are_what_they_are_classified_as(site: _Site) -> None:
     assert any(b"boundary term" in content for content in arguments)
 
 
-def test_the_comparison_notices_another_value(site: _Site) -> None:
-    there = _under(site.fill, site.read)
-    moved = _under(lambda: site.fill(moved=True), site.read)
-    assert any(name == "dispute" for name, _ in _unlike(there, moved))
+def test_the_comparison_notices_another_value(read: _Read) -> None:
+    assert any(name == "dispute" for name, _ in _unlike(read.there, read.moved))
 
 
-def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(site: _Site) -> None:
+def test_no_page_names_an_arm_beside_a_proposal_or_a_debater(read: _Read) -> None:
     """The words themselves: names, models and texts of the debate stand on no page before the decision."""
-    answers = _under(site.fill, site.read)
-    for name, what, status, content in answers:
+    for name, what, status, content in read.there:
         if status != 200 or not what.startswith("GET"):
             continue
-        for word in (b"maker/debater", b"wrong unit in the end", site.disputed[0].response_label.encode()):
+        for word in (b"maker/debater", b"wrong unit in the end", read.response_label.encode()):
             assert word not in content, (name, word)
         if name == "dispute":
             assert b"debate" not in content.lower()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.urls import reverse
 
-from annotation import holds, stages
+from annotation import holds, needs, stages
 from annotation.models import Role, Study
 from core.models import User
 from verification import queries
@@ -16,19 +16,19 @@ READERS = frozenset({Role.LEAD.value, Role.ADMINISTRATOR.value})
 
 
 def count_verification(study: Study, person: User, roles: frozenset[str]) -> stages.StageCount:
-    """Count the items that wait for an expert or were left open."""
-    items = ExpertItem.objects.filter(study=study, state__in=queries.STANDING)
-    number = items.count()
+    """Count the solutions that wait for an expert or were left open."""
+    number = len(queries.unresolved_traces(study))
     if not number and not ExpertItem.objects.filter(study=study).exists():
         return stages.StageCount(None)
     return stages.StageCount(number, note="with the experts", done=number == 0, current=number > 0)
 
 
 def waiting_items(study: Study, person: User, roles: frozenset[str]) -> Iterator[stages.Task]:
-    """Tell a lead of the items that nobody has taken."""
+    """Tell a lead of what nobody has taken; disputes wait under their own name."""
     if Role.LEAD.value not in roles:
         return
     number = ExpertItem.objects.filter(study=study, state=ExpertItem.State.WAITING).count()
+    number += len(list(queries.undecided(study)))
     if number:
         yield stages.Task(
             title=f"{number} solution{'' if number == 1 else 's'} for an expert",
@@ -55,3 +55,5 @@ def register() -> None:
     )
     stages.register_tasks(waiting_items)
     holds.register(queries.unresolved_traces)
+    needs.register(queries.undecided)
+    needs.register(queries.flagged)

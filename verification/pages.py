@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString, mark_safe
 
 from annotation.models import ReferenceAnswer, Trace
+from annotation.needs import Need
 from annotation.queries import reference_answer
 from core.mathtext import render, render_inline
 from verification import queries
@@ -69,6 +70,7 @@ class TracePage:
     execution: ExecutionRecord | None
     item: ExpertItem | None
     ruling: ExpertRuling | None
+    needs: Sequence[Need]
 
 
 def trace_page(trace: Trace) -> TracePage:
@@ -116,6 +118,7 @@ def trace_page(trace: Trace) -> TracePage:
         execution=ExecutionRecord.objects.filter(trace=trace).first(),
         item=item,
         ruling=ruling,
+        needs=queries.needs_of(trace),
     )
 
 

@@ -12,7 +12,9 @@ urlpatterns = [
     path("studies/<slug:slug>/verification/traces/<slug:token>/send/", traces.send, name="send_to_experts"),
     path("studies/<slug:slug>/verification/traces/<slug:token>/map/", traces.map_steps, name="map_steps"),
     path("studies/<slug:slug>/verification/experts/", experts.experts, name="experts"),
-    path("studies/<slug:slug>/verification/experts/gather/", experts.gather, name="gather_undecided"),
+    path(
+        "studies/<slug:slug>/verification/experts/take/<slug:token>/", experts.take_trace, name="take_needed"
+    ),
     path("studies/<slug:slug>/verification/experts/<slug:token>/", experts.item, name="expert_item"),
     path("studies/<slug:slug>/verification/experts/<slug:token>/take/", experts.take, name="take_item"),
     path(

@@ -142,7 +142,10 @@ class Decision(models.Model):
             models.CheckConstraint(
                 condition=Q(first_error_step_min__isnull=True, first_error_step_max__isnull=True)
                 | Q(
+                    # Stated, since a comparison with null is neither false nor refused.
                     first_error_step__isnull=False,
+                    first_error_step_min__isnull=False,
+                    first_error_step_max__isnull=False,
                     first_error_step_min__gte=1,
                     first_error_step_min__lte=F("first_error_step"),
                     first_error_step_max__gte=F("first_error_step"),

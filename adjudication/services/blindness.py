@@ -7,7 +7,7 @@ from django.db import transaction
 from adjudication import sources
 from adjudication.models import Decision, Dispute, Guess, OpenedArguments
 from adjudication.queries import latest_decision, rules_of
-from annotation.models import Study
+from adjudication.services.locking import lock_study
 from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
@@ -36,7 +36,7 @@ def open_arguments(*, dispute: Dispute, lead: User) -> OpenedArguments:
     Raises ArgumentsClosed where the study does not allow it, the dispute cannot be decided now, or a proposal
     has no argument.
     """
-    Study.objects.select_for_update().get(pk=dispute.study_id)
+    lock_study(dispute.study_id)
     dispute.refresh_from_db(fields=["status", "awaits_labels"])
     standing = OpenedArguments.objects.filter(dispute=dispute, person=lead).first()
     if standing is not None:
@@ -63,7 +63,7 @@ def reveal_sources(*, dispute: Dispute, lead: User, guess: str = "") -> Guess:
     """
     if guess not in ("", *Guess.Source.values):
         raise InvalidGuess(f'a guess is human or debate, not "{guess}"')
-    Study.objects.select_for_update().get(pk=dispute.study_id)
+    lock_study(dispute.study_id)
     decision = latest_decision(dispute)
     if decision is None or decision.choice == Decision.Choice.UNDO:
         raise NotDecided("who proposed what is shown to nobody before the decision")

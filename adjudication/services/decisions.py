@@ -13,10 +13,12 @@ from adjudication.masking import fingerprint, stored
 from adjudication.models import Consultation, Decision, Dispute, ReferenceStandard
 from adjudication.services.blindness import Unblinded, check_blind
 from adjudication.services.disputes import recompute_disputes
+from adjudication.services.locking import lock_study
 from adjudication.services.rulings import InvalidDecision, checked, required, ruling_of
 from adjudication.sources import shown_to
-from annotation.models import Question, ReferenceAnswer, Study
-from core import audit
+from annotation.models import Question, ReferenceAnswer
+from annotation.services import tally
+from core import audit, webhooks
 from core.errors import Conflict
 from core.models import User
 
@@ -103,9 +105,8 @@ def decide(
     Raises InvalidDecision, LabelsExpected, Unblinded for a lead who knows a source, AlreadyDecided when
     another ruling came first, ProposalsMoved when the labels changed since the page was read.
     """
-    # A freeze, a ruling and a key correction each read several rows that must not move: the study's row
-    # puts them in line, and it is always the first to be locked.
-    study = Study.objects.select_for_update().get(pk=dispute.study_id)
+    # A freeze, a ruling and a key correction each read several rows that must not move: this puts them in line.
+    study = lock_study(dispute.study_id)
     dispute = (
         Dispute.objects.select_for_update(of=("self",)).select_related("trace__question").get(pk=dispute.pk)
     )
@@ -158,6 +159,7 @@ def decide(
     dispute.save(update_fields=["status"])
     if choice == Decision.Choice.UNUSABLE:
         _exclude(question, exclusion)
+        tally.refresh(study)
         recompute_disputes(study=study, actor=lead, question=question)
     audit.record(
         scope=study.slug,
@@ -179,6 +181,11 @@ def decide(
             "reference_answer_version": answer.version if answer else None,
             "exclusion": question.exclusion_reason,
         },
+    )
+    webhooks.emit(
+        scope=study.slug,
+        event=webhooks.Event.DISPUTE_DECIDED,
+        ids={"dispute": dispute.token, "revision": decision.revision},
     )
     return decision
 
@@ -229,7 +236,7 @@ def undo_decision(*, dispute: Dispute, lead: User, expected_revision: int, ratio
     Raises AlreadyDecided when another ruling came first, Unblinded for a lead who has seen the sources,
     DecisionFrozen once a standard rests on it.
     """
-    study = Study.objects.select_for_update().get(pk=dispute.study_id)
+    study = lock_study(dispute.study_id)
     dispute = (
         Dispute.objects.select_for_update(of=("self",)).select_related("trace__question").get(pk=dispute.pk)
     )
@@ -258,6 +265,7 @@ def undo_decision(*, dispute: Dispute, lead: User, expected_revision: int, ratio
     if latest.choice == Decision.Choice.UNUSABLE:
         question.status, question.exclusion_reason = Question.Status.INCLUDED, ""
         question.save(update_fields=["status", "exclusion_reason"])
+        tally.refresh(study)
         recompute_disputes(study=study, actor=lead, question=question)
     restored = _restore_key(question, latest, lead)
     audit.record(

@@ -11,6 +11,7 @@ from django.db import transaction
 from adjudication import queries
 from adjudication.models import Dispute
 from adjudication.services.carried import carried_labels
+from adjudication.services.locking import lock_study
 from adjudication.services.states import STATE_FIELDS, State, wanted_states
 from annotation.models import Question, Study, Trace
 from core import audit
@@ -50,6 +51,8 @@ def recompute_disputes(
     came since, nothing is opened: `settled` counts these. With `question`, only that
     question's traces are looked at (and counted).
     """
+    if question is None:
+        lock_study(study.pk)  # two that go through all disputes would lock them in different orders
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
     scope = Dispute.objects.filter(study=study)
     traces = Trace.objects.filter(

@@ -13,10 +13,11 @@ from adjudication.models import StandardLabel
 from adjudication.services.assembly import Draft
 from adjudication.services.carried import Provenance
 from adjudication.services.hashing import StandardRow
+from adjudication.services.locking import lock_study
 from adjudication.services.rulings import InvalidDecision, check_steps
 from adjudication.services.standards import Frozen, create_version, drafts_of, standard_numbered
 from annotation.models import Study
-from core import audit
+from core import audit, webhooks
 from core.errors import UserError
 from core.models import User
 
@@ -68,7 +69,7 @@ def patch_standard(
     when the change says right or wrong. Raises PatchRefused for an unknown trace, a step that the solution
     does not have, an excluded question, or when nothing would change.
     """
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = lock_study(study.pk)
     parent = standard_numbered(study, from_version)
     reason = reason.strip()
     if not reason:
@@ -110,6 +111,11 @@ def patch_standard(
                 "reason": reason,
                 "changes": told,
             },
+        )
+        webhooks.emit(
+            scope=study.slug,
+            event=webhooks.Event.STANDARD_FROZEN,
+            ids={"standard": frozen.standard.version, "sha256": frozen.standard.sha256},
         )
     return frozen
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from adjudication import queries
 from adjudication.models import Rules, StatedGap
 from adjudication.services.disputes import recompute_disputes
+from adjudication.services.locking import lock_study
 from adjudication.services.rulings import required
 from annotation.models import Study, Trace
 from core import audit
@@ -51,7 +52,7 @@ def set_rules(*, study: Study, new: NewRules, actor: User | None = None) -> Rule
         raise InvalidRules("a sample is 1 to 100 percent", field="sample_percent")
     if not 0 <= new.sample_seed <= LARGEST_SEED:
         raise InvalidRules(f"a seed is 0 to {LARGEST_SEED}", field="sample_seed")
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = lock_study(study.pk)
     before = queries.rules_of(study)
     values = vars(new)
     changed = {name: value for name, value in values.items() if getattr(before, name) != value}
@@ -79,7 +80,7 @@ def state_gap(
     InvalidDecision without a reason, Conflict when another reason was stated already.
     """
     reason = required(reason, "say why the labels will not come: the reason is kept", "reason", limit=500)
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = lock_study(study.pk)
     standing = StatedGap.objects.filter(study=study, trace=trace).first()
     if standing is not None:
         if standing.reason == reason:

@@ -12,8 +12,9 @@ from adjudication.models import ReferenceStandard, StandardLabel
 from adjudication.services.assembly import Draft, Precondition, assemble, freeze_preconditions
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.hashing import StandardRow, standard_sha256, text_sha256
+from adjudication.services.locking import lock_study
 from annotation.models import GuidelineVersion, Study
-from core import audit, bulk
+from core import audit, bulk, webhooks
 from core.errors import UserError
 from core.models import AuditEntry, User
 
@@ -46,8 +47,8 @@ def freeze_standard(
     """
     recompute_disputes(study=study, actor=actor)
     with transaction.atomic():
-        # Rulings lock the same row: what is read here is what gets frozen.
-        study = Study.objects.select_for_update().get(pk=study.pk)
+        # Rulings take the same lock: what is read here is what gets frozen.
+        study = lock_study(study.pk)
         drafts = assemble(study)
         conditions = freeze_preconditions(study, drafts)
         blockers = [
@@ -81,6 +82,11 @@ def freeze_standard(
                 "traces": len(drafts),
                 "conditions": {condition.name: condition.count for condition in conditions},
             },
+        )
+        webhooks.emit(
+            scope=study.slug,
+            event=webhooks.Event.STANDARD_FROZEN,
+            ids={"standard": standard.version, "sha256": digest},
         )
     return Frozen(standard, created=True, notes=tuple(conditions))
 

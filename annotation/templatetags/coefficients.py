@@ -36,4 +36,4 @@ def share_of(value: float) -> str:
 
 
 def _undefined(found: Coefficient) -> SafeString:
-    return format_html('<span class="muted">undefined<br><span class="small">{}</span></span>', found.reason)
+    return format_html('<span class="muted">undefined<span class="why">{}</span></span>', found.reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation import blindness
@@ -12,6 +13,7 @@ from annotation.access import study_for
 from annotation.exports.streams import FORMATS
 from annotation.models import Role, Study
 from annotation.services.exporting import ARMS, StillBlind, file_name, stream_labels
+from core import sudo
 from core.access import person_of
 from core.errors import UserError
 
@@ -29,6 +31,7 @@ def download_labels(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Send the labels. It is a POST, since the audit trail records it."""
     person = person_of(request)
     study = study_for(person, slug, Role.ADMINISTRATOR)
+    sudo.require(request, back=reverse("exports", args=[slug]))
     format, arm = request.POST.get("format", ""), request.POST.get("arm", "")
     try:
         pieces = stream_labels(study=study, format=format, arm=arm, actor=person)

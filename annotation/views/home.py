@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from annotation import queries, stages
 from annotation.access import roles_in, study_for
@@ -12,6 +13,7 @@ from core.access import person_of
 SHOWN_STUDIES = 6
 
 
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what waits for the person in all their studies, then their studies."""
     person = person_of(request)
@@ -37,6 +39,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
+@require_safe
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """Show one study: its stages with counts, and what waits for the person in it."""
     person = person_of(request)

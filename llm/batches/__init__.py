@@ -25,7 +25,12 @@ BATCH_PROVIDERS = ("openai_compatible", "anthropic")
 
 
 def build(
-    provider: str, *, base_url: str = "", key: str = "", options: Mapping[str, Any] | None = None
+    provider: str,
+    *,
+    base_url: str = "",
+    key: str = "",
+    options: Mapping[str, Any] | None = None,
+    allow_private: bool = True,
 ) -> BatchProvider:
     """Return the batch API of the provider of this name, which takes the options of single requests too.
 
@@ -37,11 +42,21 @@ def build(
     if provider == "openai_compatible":
         from llm.batches.openai import OpenAIBatches
 
-        return OpenAIBatches(base_url=base_url, key=key, token_parameter=settings.get("token_parameter", ""))
+        return OpenAIBatches(
+            base_url=base_url,
+            key=key,
+            token_parameter=settings.get("token_parameter", ""),
+            allow_private=allow_private,
+        )
     if provider == "anthropic":
         try:
             from llm.batches.anthropic import AnthropicBatches
         except ImportError as error:
             raise not_installed(provider) from error
-        return AnthropicBatches(base_url=base_url, key=key, thinking_tokens=thinking_tokens(settings))
+        return AnthropicBatches(
+            base_url=base_url,
+            key=key,
+            thinking_tokens=thinking_tokens(settings),
+            allow_private=allow_private,
+        )
     raise BadProvider(f"{provider!r} has no batches here; those that have: {', '.join(BATCH_PROVIDERS)}")

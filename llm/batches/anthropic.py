@@ -40,6 +40,7 @@ class AnthropicBatches:
         thinking_tokens: int | None = None,
         timeout: float = 60.0,
         transfer_timeout: float = 600.0,
+        allow_private: bool = True,
     ) -> None:
         self.base_url = plain_base_url(base_url or DEFAULT_BASE_URL)
         check_key(key)
@@ -48,7 +49,7 @@ class AnthropicBatches:
         self._failures = Failures(key)
         self._thinking_tokens = thinking_tokens
         self._timeout, self._transfer_timeout = timeout, transfer_timeout
-        self._http = http_client(8)
+        self._http = http_client(8, allow_private=allow_private)
         self._client = sdk_client(self.base_url, key, self._http)
 
     def __repr__(self) -> str:

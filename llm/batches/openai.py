@@ -51,13 +51,14 @@ class OpenAIBatches:
         token_parameter: str = "",
         timeout: float = 60.0,
         transfer_timeout: float = 600.0,
+        allow_private: bool = True,
     ) -> None:
         self.base_url = plain_base_url(base_url or DEFAULT_BASE_URL)
         check_key(key)
         self._failures = Failures(key)
         self._token_parameter = token_parameter_for(self.base_url, token_parameter)
         self._timeout, self._transfer_timeout = timeout, transfer_timeout
-        self._http = http_client(8)
+        self._http = http_client(8, allow_private=allow_private)
         self._headers = {"Authorization": f"Bearer {key or 'none'}"}
         self._client = sdk_client(self.base_url, key, self._http)
 

@@ -15,13 +15,19 @@ PROVIDERS = ("openai_compatible", "anthropic", "google", "scripted")
 
 
 def build(
-    provider: str, *, base_url: str = "", key: str = "", options: Mapping[str, Any] | None = None
+    provider: str,
+    *,
+    base_url: str = "",
+    key: str = "",
+    options: Mapping[str, Any] | None = None,
+    allow_private: bool = True,
 ) -> Provider:
     """Return the provider of this name; raise BadProvider for an unknown name or settings that cannot work.
 
     `options` are those of the provider: `connections` and `token_parameter` for openai_compatible,
-    `connections` and `thinking_tokens` for anthropic and google, the script for scripted. A provider belongs
-    to the event loop that first uses it, and is closed by `aclose()`.
+    `connections` and `thinking_tokens` for anthropic and google, the script for scripted. Unless
+    `allow_private`, its connections lead to public addresses only. A provider belongs to the event loop that
+    first uses it, and is closed by `aclose()`.
     """
     settings = dict(options or {})
     # The SDKs are imported here, since each takes a second to load and most processes never ask a model; those
@@ -30,20 +36,23 @@ def build(
         from llm.providers.openai_compatible import OpenAICompatible
 
         return OpenAICompatible(
-            base_url=base_url, key=key, **_only(settings, "connections", "token_parameter")
+            base_url=base_url,
+            key=key,
+            allow_private=allow_private,
+            **_only(settings, "connections", "token_parameter"),
         )
     if provider == "anthropic":
         try:
             from llm.providers.anthropic import Anthropic
         except ImportError as error:
             raise not_installed(provider) from error
-        return Anthropic(base_url=base_url, key=key, **_native(settings))
+        return Anthropic(base_url=base_url, key=key, allow_private=allow_private, **_native(settings))
     if provider == "google":
         try:
             from llm.providers.google import Google
         except ImportError as error:
             raise not_installed(provider) from error
-        return Google(base_url=base_url, key=key, **_native(settings))
+        return Google(base_url=base_url, key=key, allow_private=allow_private, **_native(settings))
     if provider == "scripted":
         return Scripted.from_options(settings)
     raise BadProvider(f"no provider named {provider!r}; there are: {', '.join(PROVIDERS)}")

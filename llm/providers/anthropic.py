@@ -31,6 +31,7 @@ class Anthropic:
         key: str = "",
         connections: int = 1000,
         thinking_tokens: int | None = None,
+        allow_private: bool = True,
     ) -> None:
         self.base_url = plain_base_url(base_url or DEFAULT_BASE_URL)
         check_key(key)
@@ -38,7 +39,7 @@ class Anthropic:
             raise BadProvider("Anthropic needs a key")
         self._failures = Failures(key)
         self._thinking_tokens = thinking_tokens
-        self._client = client(self.base_url, key, http_client(connections))
+        self._client = client(self.base_url, key, http_client(connections, allow_private=allow_private))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base_url}>"

@@ -34,6 +34,7 @@ class Google:
         key: str = "",
         connections: int = 1000,
         thinking_tokens: int | None = None,
+        allow_private: bool = True,
     ) -> None:
         self.base_url = plain_base_url(base_url or DEFAULT_BASE_URL)
         check_key(key)
@@ -41,7 +42,7 @@ class Google:
             raise BadProvider("Google needs a key")
         self._failures = Failures(key)
         self._thinking_tokens = thinking_tokens
-        self._http = http_client(connections)
+        self._http = http_client(connections, allow_private=allow_private)
         self._client = genai.Client(
             vertexai=False,
             api_key=key,

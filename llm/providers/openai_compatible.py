@@ -26,13 +26,19 @@ class OpenAICompatible:
     """
 
     def __init__(
-        self, *, base_url: str = "", key: str = "", connections: int = 1000, token_parameter: str = ""
+        self,
+        *,
+        base_url: str = "",
+        key: str = "",
+        connections: int = 1000,
+        token_parameter: str = "",
+        allow_private: bool = True,
     ) -> None:
         self.base_url = plain_base_url(base_url or DEFAULT_BASE_URL)
         check_key(key)
         self._failures = Failures(key)
         self._token_parameter = token_parameter_for(self.base_url, token_parameter)
-        self._client = client(self.base_url, key, http_client(connections))
+        self._client = client(self.base_url, key, http_client(connections, allow_private=allow_private))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base_url}>"

@@ -76,7 +76,10 @@ class BatchesView(ApiView):
         study = study_of_administrator(self.person, slug)
         asked = self.body(shapes.LaunchInput)
         max_cost = asked.pop("max_cost")
-        batch = launch_batch(study=study, max_cost=max_cost, actor=self.person, **_chosen(study, **asked))
+        chosen = _chosen(study, **asked)
+        if queries.costs_money(chosen["monitors"]):
+            self.confirmed_to_spend()
+        batch = launch_batch(study=study, max_cost=max_cost, actor=self.person, **chosen)
         return _standing(batch, status=201)
 
 
@@ -122,6 +125,8 @@ class ResumeView(ApiView):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Go on with a paused batch, with another budget if one is given."""
         batch = batch_for(self.person, slug, number)
+        if queries.batch_costs_money(batch):
+            self.confirmed_to_spend()
         return _standing(
             control.resume_batch(batch=batch, actor=self.person, **self.body(shapes.ResumeInput))
         )
@@ -136,6 +141,8 @@ class RetryView(ApiView):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Call again where the batch has no verdict but a failure."""
         batch = batch_for(self.person, slug, number)
+        if queries.batch_costs_money(batch):
+            self.confirmed_to_spend()
         retried = control.retry_failed(batch=batch, actor=self.person)
         batch.refresh_from_db()
         content = {"retried": retried, "batch": queries.progress_of(batch)}

@@ -8,7 +8,10 @@ import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from django.conf import settings as installed
+
 from core.errors import UserError
+from llm.outbound import HostNotFound, check_base_url
 from llm.providers import build
 from llm.types import BadProvider, ChatRequest, Provider, ProviderError, Reply
 from monitoring import offline
@@ -74,16 +77,33 @@ def answerer_for(settings: Mapping[str, Any]) -> Answerer:
     if settings["provider"] not in READS_PROMPTS:
         return Offline(offline.make(settings["provider"], settings["options"]))
     options = {name: value for name, value in settings["options"].items() if name != "timeout"}
+    refuse_private_address(settings["base_url"])
     try:
         provider = build(
             settings["provider"],
             base_url=settings["base_url"],
             key=key_of(settings["key_env"]),
             options=options,
+            allow_private=installed.ALLOW_PRIVATE_PROVIDERS,
         )
     except BadProvider as error:
         raise UserError(str(error)) from error
     return Online(provider, timeout=settings["timeout"])
+
+
+def refuse_private_address(base_url: str) -> None:
+    """Raise UserError for a base URL into a private network, unless FALSESTEP_ALLOW_PRIVATE_PROVIDERS is set.
+
+    A name that does not resolve is let pass: a request to it fails by itself, perhaps only now.
+    """
+    if not base_url:
+        return  # the provider's own
+    try:
+        check_base_url(base_url, allow_private=installed.ALLOW_PRIVATE_PROVIDERS)
+    except HostNotFound as error:
+        log.warning("%s", error)
+    except BadProvider as error:
+        raise UserError(str(error)) from error
 
 
 def key_of(name: str) -> str:

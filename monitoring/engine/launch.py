@@ -16,11 +16,10 @@ from core.errors import UserError
 from core.models import User
 from llm.batches import BATCH_PROVIDERS
 from monitoring.engine import waking
+from monitoring.engine.bulk import insert_rows
 from monitoring.engine.options import PROVIDER_BATCHES, BatchOptions
 from monitoring.engine.planning import MOST_UNTAKEN, Plan, PlannedCall, PlannedRun, drafted, eligible
 from monitoring.models import Batch, Call, Condition, Monitor, Pace, Run
-
-INSERTS = 2000  # rows per statement
 
 
 def launch_batch(
@@ -53,7 +52,7 @@ def launch_batch(
             runs[id(planned)] = _write_run(batch, planned, runs)
         for planned, calls in eligible(plan):
             run = runs[id(planned)]
-            Call.objects.bulk_create([_row(run, call) for call in calls], batch_size=INSERTS)
+            insert_rows(Call, [_row(run, call) for call in calls])
             planned.calls += len(calls)
         refuse_if_unfit(plan, max_cost=max_cost)
         for planned in plan.runs:

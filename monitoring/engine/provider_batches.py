@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -19,7 +20,7 @@ from llm.batches import BatchProvider, UnfitBatch
 from llm.batches.types import Outcome
 from llm.types import BadProvider, ChatRequest, Message, ProviderError, Reply
 from monitoring.engine import claims, pausing, priors, settling
-from monitoring.engine.answering import key_of
+from monitoring.engine.answering import key_of, refuse_private_address
 from monitoring.engine.claims import Work
 from monitoring.engine.completion import finish_if_complete
 from monitoring.engine.database import Database
@@ -67,11 +68,13 @@ def is_due(batch_id: int) -> bool:
 
 
 def _provider(run: Run) -> BatchProvider:
+    refuse_private_address(run.settings["base_url"])
     return batches.build(
         run.settings["provider"],
         base_url=run.settings["base_url"],
         key=key_of(run.settings["key_env"]),
         options=run.settings["options"],
+        allow_private=settings.ALLOW_PRIVATE_PROVIDERS,
     )
 
 
@@ -144,14 +147,15 @@ class _Chunks:
         except ProviderError as error:
             log.warning("chunk %s of %s: %s", chunk.tag, self._run, error)
             if error.kind == "transient":
-                # It may have been taken nevertheless.
-                await self._look_for(chunk)
+                # It may have been taken nevertheless, or be taken only now.
+                await self._look_for(chunk, for_good=not self._provider.finds)
             else:
                 await self._database(self._settle, chunk, [(work, error) for work in works], "over")
         else:
             await self._database(self._handed_in, chunk, handle)
 
-    async def _look_for(self, chunk: ProviderBatch) -> None:
+    async def _look_for(self, chunk: ProviderBatch, *, for_good: bool = True) -> None:
+        """Find what may have been handed in; its calls are given back if not, `for_good` or at a later look."""
         handle = None
         if self._provider.finds:
             try:
@@ -161,7 +165,7 @@ class _Chunks:
                 return  # its lease runs out, and it is looked for again
         if handle:
             await self._database(self._handed_in, chunk, handle)
-        else:
+        elif for_good:
             await self._database(self._give_back, chunk)
 
     def _handed_in(self, chunk: ProviderBatch, handle: str) -> None:

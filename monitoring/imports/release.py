@@ -14,6 +14,7 @@ from django.utils import timezone
 from adjudication.models import ReferenceStandard
 from adjudication.services.assembly import Draft
 from adjudication.services.hashing import StandardRow
+from adjudication.services.locking import lock_study
 from adjudication.services.standards import create_version
 from annotation import hooks
 from annotation.imports.reading import Source
@@ -48,7 +49,7 @@ def import_release(
     with transaction.atomic():
         study, made = study_for_import(slug=study_slug, actor=actor)
         # Numbers of standards and batches are given out under this lock.
-        study = Study.objects.select_for_update().get(pk=study.pk)
+        study = lock_study(study.pk)
         report = ReleaseReport(
             str(path),
             study.slug,

@@ -1,4 +1,4 @@
-"""Requests outside of batches: rounds of the debate, and traces to be generated."""
+"""Requests outside of batches: rounds of the debate, traces to be generated, concerns about traces."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Inquiry(models.Model):
     class Kind(models.TextChoices):
         DEBATE = "debate"
         GENERATION = "generation"
+        CONCERNS = "concerns"
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="inquiries")
     kind = models.CharField(max_length=12, choices=Kind)
@@ -38,6 +39,10 @@ class Inquiry(models.Model):
     latency_ms = models.PositiveIntegerField(null=True)
     error_kind = models.CharField(max_length=20, blank=True)
     error = models.TextField(blank=True)
+    reply_sha256 = models.CharField(  # noqa: DJ001 - null, so that the column comes without rewriting the table
+        max_length=64, null=True, help_text="of the reply, kept when its text is removed"
+    )
+    reply_removed_at = models.DateTimeField(null=True, help_text="by the retention rule of the study")
 
     class Meta:
         verbose_name_plural = "inquiries"

@@ -12,6 +12,7 @@ from typing import Any
 import stats
 from adjudication.models import ReferenceStandard
 from annotation.models import Study
+from monitoring.graders import build as graders
 from monitoring.report import source as sources
 from monitoring.report.selection import Selection
 from stats.report import Options
@@ -23,6 +24,7 @@ def code_version() -> str:
     digest = hashlib.sha256(stats.code_version().encode())
     for name in ("build.py", "involvement.py", "selection.py", "source.py"):
         digest.update((Path(__file__).parent / name).read_bytes())
+    digest.update(Path(graders.__file__).read_bytes())
     return digest.hexdigest()
 
 
@@ -82,6 +84,7 @@ def build_named(
         "verdicts": {"sha256": source.verdicts_sha256, "runs": sources.described(source)},
         **computed,
         "outcomes": source.outcomes,
+        "grading": graders.section(source.panel, resamples=options.resamples, seed=options.seed),
         "warnings": warnings,
         "code": {"sha256": code_version()},
     }

@@ -36,6 +36,14 @@ class Beside:
         first, second = self.before.get(self.name), self.after.get(self.name)
         return None if first is None or second is None else second - first
 
+    @property
+    def moves(self) -> bool:
+        """Whether the figure reads differently, to the three decimals that are printed."""
+        first, second = self.before.get(self.name), self.after.get(self.name)
+        if first is None or second is None:
+            return (first is None) != (second is None)
+        return f"{first:.3f}" != f"{second:.3f}"
+
 
 def changed_labels(before: ReferenceStandard, after: ReferenceStandard) -> int:
     """How many traces have another status, answer or step in the second standard, or are in one alone."""
@@ -102,8 +110,10 @@ def comparison(
     }
 
 
-def comparison_tables(before: dict[str, Any], after: dict[str, Any]) -> list[Table]:
-    """Both columns as tables, one per condition or contrast; figures that stay to 3 decimals are muted."""
+def comparison_tables(
+    before: dict[str, Any], after: dict[str, Any], *, moving_only: bool = False
+) -> list[Table]:
+    """Both columns as tables, one per condition or contrast; `moving_only` leaves out figures that stay."""
     first, second = (report["reference"]["version"] for report in (before, after))
     columns = (f"standard {first}", f"standard {second}", "change")
     tables = [
@@ -126,7 +136,8 @@ def comparison_tables(before: dict[str, Any], after: dict[str, Any]) -> list[Tab
     ]
     groups: dict[str, list[Beside]] = {}
     for row in figures_beside(before, after):
-        groups.setdefault(row.group, []).append(row)
+        if row.moves or not moving_only:
+            groups.setdefault(row.group, []).append(row)
     for group, rows in groups.items():
         tables.append(
             Table(

@@ -65,6 +65,11 @@ def csv_files(report: dict[str, Any]) -> dict[str, str]:
             for name, row in report.get("power", {}).get("statistics", {}).items()
             for entry in row["questions_needed"]
         ],
+        "grading": [
+            {"condition": condition, "monitor": monitor, **flat(record)}
+            for condition, monitors in report.get("grading", {}).get("conditions", {}).items()
+            for monitor, record in monitors.items()
+        ],
         "dependence": _readings({**report.get("dependence", {}), **report.get("by_arm", {})}),
         "involvement": _involvement({**report.get("involvement", {}), **report.get("by_arm", {})}),
         "warnings": [dict(row) for row in report.get("warnings", [])],

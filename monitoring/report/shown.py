@@ -19,6 +19,7 @@ SECTIONS = (
     ("questions", "Question by question"),
     ("dependence", "How much hangs on the standard"),
     ("power", "How many questions"),
+    ("grading", "Grading error"),
     ("standard", "The standard"),
     ("outcomes", "Outcomes"),
 )

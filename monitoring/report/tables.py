@@ -6,6 +6,7 @@ from typing import Any
 
 from monitoring.report import tables_more as more
 from monitoring.report.cells import Cell, Table, as_text, count, figure, link, words
+from monitoring.report.tables_grading import grading_tables
 
 __all__ = ["Cell", "Table", "as_text", "tables"]
 
@@ -32,6 +33,7 @@ def tables(report: dict[str, Any]) -> list[Table]:
         *more.calibration_tables(report),
         *more.power_tables(report),
         *more.standard_tables(report),
+        *grading_tables(report),
         *arms_tables(report),
         *outcome_tables(report),
         *more.bounds_tables(report),

@@ -210,6 +210,9 @@ def standard_figures(request: HttpRequest, slug: str, version: int, other: int) 
     before, after = stored
     if before is not None and after is not None:
         documents = [document_for(person, study, report) for report in (before, after)]
-        context["tables"] = compare.comparison_tables(*documents)
+        figures = compare.figures_beside(*documents)
+        context["all"] = request.GET.get("figures") == "all"
+        context["figures"], context["moving"] = len(figures), sum(one.moves for one in figures)
+        context["tables"] = compare.comparison_tables(*documents, moving_only=not context["all"])
         context["same_verdicts"] = len({d["verdicts"]["sha256"] for d in documents}) == 1
     return render(request, "monitoring/standard_figures.html", context)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Study
+from core import sudo
 from core.access import person_of
 from core.errors import Conflict, UserError
 from core.models import User
@@ -52,13 +55,14 @@ def _launch(request: HttpRequest, slug: str) -> HttpResponse:
     form = BatchForm(request.POST, study=study)
     if not form.is_valid():
         return _choice(request, study, form, status=422)
+    chosen = _chosen(study, form)
+    if queries.costs_money(chosen["monitors"]):
+        # Back to the plan of what was chosen: it needs only be launched again.
+        asked = request.POST.copy()
+        asked.pop("csrfmiddlewaretoken", None)
+        sudo.require(request, back=f"{reverse('batch_new', args=[slug])}?{asked.urlencode()}")
     try:
-        batch = launch_batch(
-            study=study,
-            max_cost=form.cleaned_data["max_cost"],
-            actor=person,
-            **_chosen(study, form),
-        )
+        batch = launch_batch(study=study, max_cost=form.cleaned_data["max_cost"], actor=person, **chosen)
     except UserError as error:
         form.add_error(None, str(error))
         return _choice(request, study, form, status=422)
@@ -98,6 +102,7 @@ def cancel(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Call again where a batch has no verdict but a failure."""
+    _confirmed(request, batch_for(person_of(request), slug, number))
     return _act(request, slug, number, control.retry_failed)
 
 
@@ -106,6 +111,7 @@ def resume(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Go on with a paused batch, with another budget if one is entered."""
     person = person_of(request)
     found = batch_for(person, slug, number)
+    _confirmed(request, found)
     form = BudgetForm(request.POST)
     if not form.is_valid():
         return _batch_page(request, found, budget=form, status=422)
@@ -122,11 +128,17 @@ def _act(request: HttpRequest, slug: str, number: int, action: Callable[..., obj
     found = batch_for(person, slug, number)
     try:
         action(batch=found, actor=person)
-    except Conflict as error:
+    except UserError as error:
         messages.error(request, str(error))
         found.refresh_from_db()
-        return _batch_page(request, found, status=409)
+        return _batch_page(request, found, status=409 if isinstance(error, Conflict) else 422)
     return redirect("batch", slug, number)
+
+
+def _confirmed(request: HttpRequest, found: Batch) -> None:
+    """Ask who it is before more is spent; a batch that costs nothing asks nothing."""
+    if queries.batch_costs_money(found):
+        sudo.require(request, back=reverse("batch", args=[found.study.slug, found.number]))
 
 
 def _chosen(study: Study, form: BatchForm) -> dict[str, Any]:
@@ -139,11 +151,12 @@ def _chosen(study: Study, form: BatchForm) -> dict[str, Any]:
 
 
 def _choice(request: HttpRequest, study: Study, form: BatchForm, *, status: int = 200) -> HttpResponse:
-    matrix, obstacle = None, None
+    matrix, obstacle, paid = None, None, False
     budget = form.cleaned_data.get("max_cost") if form.is_bound and form.is_valid() else None
     if form.is_bound and not form.errors:
         plan = planning.plan_batch(study=study, **_chosen(study, form))
         matrix = plan_matrix(plan)
+        paid = queries.costs_money([run.monitor for run in plan.runs])
         try:
             refuse_if_unfit(plan, max_cost=form.cleaned_data["max_cost"])
         except UserError as error:
@@ -156,6 +169,7 @@ def _choice(request: HttpRequest, study: Study, form: BatchForm, *, status: int 
             "form": form,
             "matrix": matrix,
             "obstacle": obstacle,
+            "confirm_minutes": settings.SUDO_MINUTES if paid and not sudo.is_confirmed(request) else 0,
             "budget_words": "" if budget is None else words.usd(budget),
         },
         status=status,

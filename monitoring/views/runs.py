@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from core import sudo
 from core.access import person_of
 from monitoring import viewer
 from monitoring.access import run_for
+from monitoring.exports.inspect_log import export_run
 from monitoring.models import Verdict
 
 
@@ -50,6 +55,7 @@ def run_download(
     """Send the run as JSON Lines. It is a POST, since the audit trail records it."""
     person = person_of(request)
     found = run_for(person, slug, number, monitor, condition)
+    sudo.require(request, back=reverse("run", args=[slug, number, monitor, condition]))
     try:
         lines = viewer.download_run(run=found, actor=person)
     except viewer.StillBlind as error:
@@ -57,6 +63,26 @@ def run_download(
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
     name = f"{slug}-batch-{number}-{found.monitor.slug}-{found.condition}.jsonl"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+def run_inspect(
+    request: HttpRequest, slug: str, number: int, monitor: str, condition: str
+) -> HttpResponseBase:
+    """Send the run as a log of Inspect AI. It is a POST, since the audit trail records it."""
+    person = person_of(request)
+    found = run_for(person, slug, number, monitor, condition)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    try:
+        export_run(run=found, actor=person, file=file)
+    except viewer.StillBlind as error:
+        file.close()
+        return _list(request, slug, number, monitor, condition, refused=error.reasons)
+    file.seek(0)
+    name = f"{slug}-batch-{number}-{found.monitor.slug}-{found.condition}.eval"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
     response["Cache-Control"] = "no-store"
     return response
 

@@ -174,6 +174,9 @@ BAD: dict[str, list[Callable[[Study, User], Any]]] = {
         _bad_decision(first_error_step=5, first_error_step_min=3, first_error_step_max=4),
         _bad_decision(first_error_step_min=3, first_error_step_max=4),
         _bad_decision(first_error_step=2, first_error_step_min=0, first_error_step_max=2),
+        _bad_decision(first_error_step=2, first_error_step_max=2),
+        _bad_decision(first_error_step=2, first_error_step_min=2),
+        _bad_decision(first_error_step_max=2),
     ],
     "a later decision supersedes an earlier one": [_bad_decision(revision=2)],
     "a consultation names whom it asked": [_nameless_consultation],
@@ -190,6 +193,9 @@ BAD: dict[str, list[Callable[[Study, User], Any]]] = {
     "standard range holds its step": [
         _bad_standard_label(first_error_step=2, first_error_step_min=3, first_error_step_max=4),
         _bad_standard_label(first_error_step_min=3, first_error_step_max=4),
+        _bad_standard_label(first_error_step=2, first_error_step_max=2),
+        _bad_standard_label(first_error_step=2, first_error_step_min=2),
+        _bad_standard_label(first_error_step_min=2),
     ],
     "one critical role per trace and revision": [_bad_role()],
     "a critical role is one of four, or taken back": [

@@ -230,7 +230,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(suffix: str) -> None:
         return most
 
     peak(10)
-    small, large = peak(20_000), peak(60_000)
+    small, large = peak(10_000), peak(20_000)
     assert large < small * 1.3 + 1_000_000
 
 

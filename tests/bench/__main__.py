@@ -40,6 +40,9 @@ def main() -> None:
             print("\nThe engine, PostgreSQL, a server with 0.5 s of latency")
             for figure in engine.latency(server):
                 print(f"  {figure}")
+            print("\nPlans and launches, PostgreSQL")
+            for figure in engine.plans(server):
+                print(f"  {figure}")
         if "--json" in sys.argv:
             print(json.dumps({"peak_mb": sections.peak_mb()}))
 

@@ -1,14 +1,15 @@
 """The lead's pages on 50,000 traces: `python -m tests.bench.disputes [traces]`, with DATABASE_URL on PostgreSQL too.
 
-Works on a test database of its own, made for the run and destroyed after it.
+Works on a test database of its own, made for the run and destroyed after it; `--keep` leaves it for the next run, so
+that data are made once and pages measured often.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import random
-import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -77,13 +78,52 @@ def fill(traces: int, *, seed: int = 0) -> Any:
     return study
 
 
-def figures(traces: int) -> Iterator[Figure]:
-    """Measure the pages."""
-    from django.db import connection
-    from django.test import Client
-    from django.urls import reverse
+def rule(study: Any, lead: Any, *, share: float = 0.3, seed: int = 1) -> None:
+    """Decide a share of the open disputes as rows, and store a round of debate on every second of those."""
+    from adjudication.models import Decision, Dispute
+    from annotation.models import DebateRound
 
-    from adjudication.models import Dispute
+    rng = random.Random(seed)
+    standing = Dispute.objects.filter(study=study, status="open", awaits_labels=False).order_by("token")
+    chosen = [pair for pair in standing.values_list("pk", "trace_id") if rng.random() < share]
+    Decision.objects.bulk_create(
+        (
+            Decision(
+                dispute_id=pk,
+                choice="other",
+                final_correct=rng.random() < 0.6,
+                first_error_step=rng.choice([None, 2, 5]),
+                rationale="Step 2 loses a factor.",
+                proposals=[
+                    {"mark": "A", "final_correct": True, "first_error_step": None},
+                    {"mark": "B", "final_correct": True, "first_error_step": 2},
+                ],
+                decided_by=lead,
+            )
+            for pk, _ in chosen
+        ),
+        batch_size=1000,
+    )
+    for begin in range(0, len(chosen), 500):
+        keys = [pk for pk, _ in chosen[begin : begin + 500]]
+        Dispute.objects.filter(pk__in=keys).update(status="decided")
+    DebateRound.objects.bulk_create(
+        (
+            DebateRound(
+                trace_id=trace, name=DebateRound.Name.values[0], model="m", said={"reply": "x"}, source="b"
+            )
+            for _, trace in chosen[::2]
+        ),
+        batch_size=1000,
+    )
+
+
+def make(traces: int) -> Iterator[Figure]:
+    """Make the study, its disputes, decisions, a standard and its roles, telling what each step took."""
+    from django.db import connection
+
+    from adjudication.models import CriticalRole, Dispute
+    from adjudication.queries import critical_labels
     from adjudication.services.disputes import recompute_disputes
     from adjudication.services.standards import freeze_standard
     from annotation.models import Role
@@ -91,52 +131,107 @@ def figures(traces: int) -> Iterator[Figure]:
     from tests.build import make_person
 
     yield Figure(f"{traces:,} traces with {2 * traces:,} labels", once(lambda: fill(traces)))
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # as the database does by itself after a while
+    _analyse(connection)  # as the database does by itself after a while
     study = Dispute._meta.get_field("study").related_model.objects.get(slug="bench")
     yield Figure("disputes computed from nothing", once(lambda: recompute_disputes(study=study)))
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("VACUUM ANALYZE adjudication_dispute")
     yield Figure("disputes computed again", median(lambda: recompute_disputes(study=study), repeats=3))
     lead = make_person("bench-lead", study=study, roles=[Role.LEAD])
     ana = make_person("bench-ana", study=study, roles=[Role.ANNOTATOR])
-    client = Client()
-    client.force_login(lead)
-    token = Dispute.objects.filter(study=study, status="open").order_by("token")[5000 % traces // 5].token
-    listing = reverse("disputes", args=["bench"])
-    for name, address in (
-        ("list of disputes", listing),
-        ("list, page 200", listing + "?page=200"),
-        ("list, answers first", listing + "?order=weight"),
-        ("list, by question", listing + "?order=question"),
-        ("list, one kind", listing + "?kind=step"),
-        ("list, by words", listing + "?words=q0001"),
-        ("page of one dispute", reverse("dispute", args=["bench", token])),
-        ("standards, nothing frozen", reverse("standards", args=["bench"])),
-    ):
-        assert client.get(address).status_code == 200
-        seconds = median(lambda address=address: client.get(address), repeats=5)  # type: ignore[misc]
-        yield Figure(name, seconds, "" if 1000 * seconds < TARGET_MS else f"over {TARGET_MS} ms")
     trace = Dispute.objects.filter(study=study).select_related("trace__study", "trace__question")[0].trace
     yield Figure(
         "a label submitted, its dispute following",
         once(lambda: submit_label(trace=trace, person=ana, final_correct=True, first_error_step=1)),
     )
-    yield Figure("freezing with open disputes", once(lambda: freeze_standard(study=study, allow_open=True)))
-    for name, address in (
-        ("standards, one frozen", reverse("standards", args=["bench"])),
-        ("card of the standard", reverse("standard", args=["bench", 1])),
-        ("critical roles", reverse("critical_roles", args=["bench", 1])),
-    ):
-        assert client.get(address).status_code == 200
+    rule(study, lead)
+    standards = []
+    yield Figure(
+        "freezing with open disputes",
+        once(lambda: standards.append(freeze_standard(study=study, allow_open=True).standard)),
+    )
+    coded = critical_labels(standards[0]).values_list("trace_id", flat=True)[::2]
+    CriticalRole.objects.bulk_create(
+        (
+            CriticalRole(trace_id=trace_id, kind=CriticalRole.Kind.values[number % 4], coded_by=lead)
+            for number, trace_id in enumerate(coded)
+        ),
+        batch_size=1000,
+    )
+    _analyse(connection)
+
+
+def _analyse(connection: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """Yield (name, address) of every page that is measured: the list in each order, state, kind, and the rest."""
+    from django.urls import reverse
+
+    from adjudication.models import Dispute
+    from adjudication.queries import IN_STATE, KINDS, ORDERS, critical_labels, latest_standard
+    from annotation.models import Study
+
+    study = Study.objects.get(slug="bench")
+    listing = reverse("disputes", args=["bench"])
+    for order in ORDERS:
+        yield f"list of disputes, order {order}", f"{listing}?order={order}"
+        yield f"list, order {order}, page 200", f"{listing}?order={order}&page=200"
+        yield f"list, order {order}, by words", f"{listing}?order={order}&words=q0001"
+        for kind in KINDS:
+            yield f"list, order {order}, kind {kind}", f"{listing}?order={order}&kind={kind}"
+        yield f"list, order {order}, decided", f"{listing}?order={order}&state=decided"
+        yield f"list, order {order}, decided, words", f"{listing}?order={order}&state=decided&words=optics"
+    for state in IN_STATE:
+        yield f"list, state {state}", f"{listing}?state={state}"
+    yield "list, words that nothing holds", f"{listing}?words=zzz"
+    yield "list, words that all hold", f"{listing}?words=optics"
+    for status in ("open", "decided"):
+        found = Dispute.objects.filter(study=study, status=status).order_by("token")
+        token = found.values_list("token", flat=True)[found.count() // 2]
+        yield f"page of one dispute, {status}", reverse("dispute", args=["bench", token])
+    yield "debates to read", reverse("debates", args=["bench"])
+    yield "rules of adjudication", reverse("adjudication_rules", args=["bench"])
+    yield "standards", reverse("standards", args=["bench"])
+    yield "card of the standard", reverse("standard", args=["bench", 1])
+    roles = reverse("critical_roles", args=["bench", 1])
+    yield "critical roles", roles
+    yield "critical roles, page 50", roles + "?page=50"
+    standard = latest_standard(study)
+    assert standard is not None
+    from adjudication.models import CriticalRole
+
+    for kind in (*CriticalRole.Kind.values, "uncoded"):
+        yield f"critical roles, {kind}", f"{roles}?kind={kind}"
+    label = critical_labels(standard).first()
+    assert label is not None
+    yield "one critical trace", reverse("critical_role", args=["bench", 1, label.trace.token])
+
+
+def figures(*, only: str = "") -> Iterator[Figure]:
+    """Measure the pages whose names hold `only`."""
+    from django.test import Client
+
+    from core.models import User
+
+    client = Client()
+    client.force_login(User.objects.get(username="bench-lead"))
+    for name, address in addresses():
+        if only not in name:
+            continue
+        assert client.get(address).status_code == 200, address
         seconds = median(lambda address=address: client.get(address), repeats=5)  # type: ignore[misc]
         yield Figure(name, seconds, "" if 1000 * seconds < TARGET_MS else f"over {TARGET_MS} ms")
 
 
 def main() -> None:
-    """Make the database, print the figures, take the database away."""
-    traces = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+    """Make the database, print the figures, take the database away unless it is to be kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("traces", nargs="?", type=int, default=50_000)
+    parser.add_argument("--keep", action="store_true", help="leave the database, and use one that was left")
+    parser.add_argument("--make-only", action="store_true", help="make the data, measure no page")
+    parser.add_argument("--only", default="", help="measure the pages whose names hold this")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         os.environ.setdefault("FALSESTEP_HOME", home)
@@ -147,13 +242,22 @@ def main() -> None:
         from django.db import connection
 
         settings.ALLOWED_HOSTS = ["testserver"]
-        name = connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+        name = connection.creation.create_test_db(
+            verbosity=0, autoclobber=True, serialize=False, keepdb=asked.keep
+        )
+        from annotation.models import Study
+
         print(f"{connection.vendor}, {os.cpu_count()} cores, database {name}")
         try:
-            for figure in figures(traces):
-                print(f"  {figure}", flush=True)
+            if not Study.objects.filter(slug="bench").exists():
+                for figure in make(asked.traces):
+                    print(f"  {figure}", flush=True)
+            if not asked.make_only:
+                for figure in figures(only=asked.only):
+                    print(f"  {figure}", flush=True)
         finally:
-            connection.creation.destroy_test_db(name, verbosity=0)
+            if not asked.keep:
+                connection.creation.destroy_test_db(name, verbosity=0)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -77,22 +78,47 @@ async def main():
 asyncio.run(main())
 """
 
+PLAN = """
+import json, resource, sys, time, django
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from decimal import Decimal
+from tests.build import make_study
+from tests.monitoring.build import make_model, make_small_standard
+from monitoring.engine.launch import launch_batch
+from monitoring.engine.planning import plan_batch
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+study = make_study(slug="bench")
+n = int(sys.argv[1])
+standard = make_small_standard(study, n_traces=n // 200, n_steps=40)
+models = [make_model(study, f"m{one}") for one in range(5)]
+asked = dict(study=study, standard=standard, monitors=models, conditions=["STEP"])
+plan_batch(**{**asked, "monitors": models[:0]}, with_cost=False)
+found = [peak()]
+begun = time.perf_counter()
+assert plan_batch(**asked, with_cost=False).calls == n // 200 * 200
+found += [time.perf_counter() - begun, peak()]
+begun = time.perf_counter()
+launch_batch(**asked, max_cost=Decimal(1), actor=None)
+print(json.dumps(found + [time.perf_counter() - begun, peak()]))
+"""
+
+
+def plans(server: str, n: int = 1_000_000) -> Iterator[Figure]:
+    """Yield the time and the peak of memory of a plan of n calls (STEP, 40 steps, 5 monitors), and of its launch."""
+    for size in (n // 10, n):
+        with _scratch(server) as environment:
+            before, planned, plan_peak, launched, launch_peak = _run(PLAN, [str(size)], environment)
+        yield Figure(f"{size:,} calls planned", planned, f"peak {plan_peak:.0f} MB, {before:.0f} before")
+        yield Figure(f"{size:,} calls launched", launched, f"peak {launch_peak:.0f} MB")
+
 
 def latency(server: str) -> Iterator[Figure]:
     """Yield the share of the latency bound that is reached at each width, beside that of the bare client."""
-    name = f"falsestep_bench_{secrets.token_hex(4)}"
-    base = server.rsplit("/", 1)[0]
-    with (
-        psycopg.connect(f"{base}/postgres", autocommit=True) as connection,
-        _model_server() as url,
-    ):
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        try:
-            environment = {"DATABASE_URL": f"{base}/{name}", "FALSESTEP_SECRET_KEY": "bench"}
-            bare = _measured(BARE, url, environment)
-            ours = _measured(ENGINE, url, environment)
-        finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with _model_server() as url, _scratch(server) as environment:
+        bare = _measured(BARE, url, environment)
+        ours = _measured(ENGINE, url, environment)
     for width in WIDTHS:
         bound = CALLS / width * LATENCY
         seconds, cpu = ours[width]
@@ -120,9 +146,31 @@ def _model_server() -> Iterator[str]:
         process.wait(timeout=20)
 
 
+@contextmanager
+def _scratch(server: str) -> Iterator[dict[str, str]]:
+    """Yield the environment of a scratch database on the server, which is dropped again."""
+    name = f"falsestep_bench_{secrets.token_hex(4)}"
+    base = server.rsplit("/", 1)[0]
+    with psycopg.connect(f"{base}/postgres", autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield {
+                "DATABASE_URL": f"{base}/{name}",
+                "FALSESTEP_SECRET_KEY": "bench",
+                "FALSESTEP_ALLOW_PRIVATE_PROVIDERS": "1",
+            }
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
 def _measured(code: str, url: str, environment: dict[str, str]) -> dict[int, tuple[float, float]]:
+    found = _run(code, [url, json.dumps(WIDTHS)], environment)
+    return {int(width): (took[0], took[1]) for width, took in found.items()}
+
+
+def _run(code: str, arguments: list[str], environment: dict[str, str]) -> Any:
     done = subprocess.run(
-        [sys.executable, "-c", code, url, json.dumps(WIDTHS)],
+        [sys.executable, "-c", code, *arguments],
         cwd=ROOT,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **environment},
         check=False,
@@ -131,6 +179,4 @@ def _measured(code: str, url: str, environment: dict[str, str]) -> dict[int, tup
     )
     if done.returncode != 0:
         raise RuntimeError(done.stderr[-2000:])
-    return {
-        int(width): (took[0], took[1]) for width, took in json.loads(done.stdout.splitlines()[-1]).items()
-    }
+    return json.loads(done.stdout.splitlines()[-1])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
+from django.core.servers.basehttp import ThreadedWSGIServer
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from core.models import User
@@ -42,11 +46,58 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class _Served:
+    """The connections that the site still serves, each in a thread with a database connection of its own."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._open = 0
+
+    def count(self, change: int) -> None:
+        with self._changed:
+            self._open += change
+            self._changed.notify_all()
+
+    def drained(self, host: str, port: int) -> bool:
+        """Wait until nothing is served any more, connections that are not yet accepted included."""
+        # They are accepted in their order: once this one was, so were all before it.
+        with closing(socket.create_connection((host, port), timeout=20)) as last:
+            last.shutdown(socket.SHUT_WR)
+            last.recv(1)
+        with self._changed:
+            return self._changed.wait_for(lambda: self._open == 0, timeout=20)
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[_Served]:
+    """What the live server serves, from before its first connection on."""
+    counted = _Served()
+    accept, serve = ThreadedWSGIServer.process_request, ThreadedWSGIServer.process_request_thread
+
+    def accepted(self: Any, request: Any, client_address: Any) -> None:
+        counted.count(+1)
+        accept(self, request, client_address)
+
+    def serving(self: Any, request: Any, client_address: Any) -> None:
+        try:
+            serve(self, request, client_address)
+        finally:
+            counted.count(-1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ThreadedWSGIServer, "process_request", accepted)
+        patch.setattr(ThreadedWSGIServer, "process_request_thread", serving)
+        yield counted
+
+
 @pytest.fixture
-def open_page(chromium: Browser, live_server: Any, client: Any) -> Iterator[Callable[..., Page]]:
+def open_page(
+    chromium: Browser, served: _Served, live_server: Any, client: Any
+) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page, signed in as a person; each call is a window of its own.
 
-    At the end no page may have shown an error in its console.
+    At the end no page may have shown an error in its console, and no request may still be at work: it would
+    write into the next test's database, or stand in the way of the flush.
     """
     contexts: list[BrowserContext] = []
     problems: list[str] = []
@@ -78,11 +129,5 @@ def open_page(chromium: Browser, live_server: Any, client: Any) -> Iterator[Call
     yield open_
     for context in contexts:
         context.close()
+    assert served.drained(live_server.thread.host, live_server.thread.port), "a request does not end"
     assert problems == []
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Send all browser tests to one process: two browsers on two cores slow each other down."""
-    for item in items:
-        if "browser" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("browser"))

@@ -160,7 +160,7 @@ def _run(made: Installation, broker: OwnRedis, proxy: Proxy, models: Server, beg
             _kill_a_holder(made)
         else:  # the whole worker, its pool with it, and a new one
             _kill_a_holder(made)
-            worker.kill()
+            os.killpg(worker.pid, signal.SIGKILL)
             worker.wait(timeout=20)
             worker = made.worker("--pool", "prefork", "--concurrency", "2", "--beat")
         _say(begun, f"kill {kill} after {made.done()} verdicts")

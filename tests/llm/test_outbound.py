@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
 from llm.outbound import HostNotFound, check_base_url, resolved
-from llm.types import BadProvider
+from llm.providers import build
+from llm.types import BadProvider, ChatRequest, Message, ProviderError
+from tests.llm.server import serving
 
 
 def leads_to(*addresses: str) -> Callable[[str, int], list[str]]:
@@ -88,3 +91,20 @@ def test_the_port_of_the_scheme_is_looked_up() -> None:
 
 def test_an_address_resolves_to_itself() -> None:
     assert resolved("127.0.0.1", 80) == ["127.0.0.1"]
+
+
+def test_a_name_that_leads_inside_only_when_it_is_connected_to_is_refused_there() -> None:
+    async def ask(url: str, *, allow_private: bool) -> str:
+        provider = build("openai_compatible", base_url=url, allow_private=allow_private)
+        try:
+            reply = await provider.complete(ChatRequest(model="m", messages=(Message("user", "x"),)))
+            return reply.text
+        finally:
+            await provider.aclose()
+
+    with serving() as server:
+        url = f"http://localhost:{server.port}/v1"  # as after the rebinding of a name that was public before
+        assert asyncio.run(ask(url, allow_private=True))
+        with pytest.raises(ProviderError, match="not a public address") as caught:
+            asyncio.run(ask(url, allow_private=False))
+        assert caught.value.kind == "permanent" and server.settled().requests == 1

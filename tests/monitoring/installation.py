@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,17 +32,29 @@ class Installation:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @classmethod
-    def make(cls, home: Path, **environment: str) -> Installation:
-        """Make and migrate one, on SQLite and the broker of files unless the environment says otherwise."""
+    def make(cls, home: Path, *, migrated: Path | None = None, **environment: str) -> Installation:
+        """Make and migrate one, on SQLite and the broker of files unless the environment says otherwise.
+
+        `migrated` is a database file to begin with; if it is not there yet, it becomes a copy of this one's.
+        """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FALSESTEP_")}
         for name in ("DATABASE_URL", "REDIS_URL"):
             kept.pop(name, None)
         made = cls(
             home,
-            {**kept, "FALSESTEP_HOME": str(home), **environment},
+            {**kept, "FALSESTEP_HOME": str(home), "FALSESTEP_ALLOW_PRIVATE_PROVIDERS": "1", **environment},
             database_url=environment.get("DATABASE_URL", ""),
         )
+        if migrated is not None and migrated.exists():
+            shutil.copy(migrated, home / "falsestep.sqlite3")
+            return made
         made.manage("migrate", "--verbosity", "0")
+        if migrated is not None:
+            with (
+                closing(sqlite3.connect(home / "falsestep.sqlite3")) as source,
+                closing(sqlite3.connect(migrated)) as copy,
+            ):
+                source.backup(copy)
         return made
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -95,6 +110,7 @@ class Installation:
                 env=self.environment,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
         self.workers.append(process)
         return process
@@ -129,11 +145,11 @@ class Installation:
         return self.kill_worker()
 
     def close(self) -> None:
-        """End the workers that are left."""
+        """End the workers that are left, and what outlived those that were killed (their beat)."""
         for process in self.workers:
-            if process.poll() is None:
-                process.kill()
-                process.wait(timeout=20)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=20)
 
 
 def wait_until(condition: Callable[[], Any], *, within: float, why: str) -> None:
@@ -141,7 +157,7 @@ def wait_until(condition: Callable[[], Any], *, within: float, why: str) -> None
     end = time.monotonic() + within
     while not condition():
         assert time.monotonic() < end, why
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def read_json(path: Path) -> Any:

@@ -9,6 +9,9 @@ from django.urls import reverse
 from annotation.models import Study
 from core.models import User
 from monitoring.graders.build import grading_error
+from monitoring.report.queries import document_of
+from monitoring.report.services import compute_report
+from monitoring.report.tables_grading import grading_tables
 from tests.adjudication.build import make_dispute
 from tests.monitoring.report_build import make_monitor, make_run, small_study
 
@@ -34,6 +37,7 @@ def test_rates_are_those_of_the_stored_verdicts(judged: Study) -> None:
     assert (row["alpha_wrong"], row["alpha_critical"]) == (pytest.approx(1 / 3), 1.0)
     assert row["accepted"] == (1 - row["beta"]) * row["theta"] + row["alpha"] * (1 - row["theta"])
     assert row["variance_factor"] == 16
+    assert row["corrected_variance"] == pytest.approx(16 * row["accepted_variance"])
     # two of the four pairs are alike in having an error or not: each pair of this study is
     assert (found["correlation"], found["effective_size"]) == (pytest.approx(1), pytest.approx(4))
 
@@ -43,7 +47,22 @@ def test_a_grader_that_tells_nothing_apart_has_no_correction(study: Study) -> No
     make_run(make_monitor(study, "m"), "BLIND", standard, dict.fromkeys(traces, ("ok", True, 1)))
     row = grading_error(study, standard, resamples=5)["conditions"]["BLIND"]["m"]
     assert row["variance_factor"] is None
-    assert "alpha + beta must be less than 1" in row["variance_factor_reason"]
+    assert row["corrected"] is None and row["corrected_variance"] is None
+    for name in ("variance_factor_reason", "corrected_variance_reason"):
+        assert "alpha + beta must be less than 1" in row[name]
+
+
+def test_the_report_holds_the_same_with_formulas_and_a_table(judged: Study) -> None:
+    standard = judged.standards.get()
+    stored = compute_report(study=judged, standard=standard, resamples=20)
+    grading = document_of(stored)["grading"]
+    assert grading == {
+        k: v for k, v in grading_error(judged, standard, resamples=20).items() if k != "standard"
+    }
+    assert set(grading["formulas"]["corrected"]) == {"formula", "domain"}
+    (table,) = grading_tables(document_of(stored))
+    assert [cell.text for cell in table.rows[0][3:6]] == ["0.333", "1.000", "0.250"]
+    assert "8 traces are worth 4.0" in table.note
 
 
 def test_administrators_and_leads_read_the_page(

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core import serializers
@@ -19,6 +20,7 @@ from core.models import AuditEntry
 from monitoring.engine import identity, sweeper
 from monitoring.engine.worker import drive
 from monitoring.models import Attempt, Batch, Call, Condition, Monitor, Pace, Run, Verdict
+from monitoring.services import MonitorSettings, add_monitor
 from tests.llm.server import Scenario, Server, tokens
 from tests.monitoring.build import make_batch, make_model, make_small_standard
 
@@ -247,3 +249,16 @@ def test_the_stored_messages_are_what_was_sent(study: Study, chat_server: Server
     assert sent["messages"] == Attempt.objects.get().messages
     assert (sent["model"], sent["temperature"], sent["max_tokens"]) == ("vendor/some-model", 0.0, 100)
     assert json.loads(Verdict.objects.get().attempt.reply)["has_error"] == 0  # type: ignore[union-attr]
+
+
+def test_a_monitor_inside_the_network_is_refused_when_added_and_when_asked(
+    study: Study, chat_server: Server, settings: Any
+) -> None:
+    batch = make_batch(make_small_standard(study), [make_model(study, base_url=chat_server.url)])
+    settings.ALLOW_PRIVATE_PROVIDERS = False
+    inside = MonitorSettings(slug="inside", model="m", base_url="http://169.254.169.254/v1")
+    with pytest.raises(UserError, match="not a public address"):
+        add_monitor(study=study, settings=inside, actor=None)
+    assert _drive(batch) == "done"
+    assert batch.status == Batch.Status.PAUSED and "not a public address" in batch.status_reason
+    assert chat_server.state().requests == 0

@@ -31,14 +31,29 @@ def _at_once(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def _launch(study: Study, server: Server, **fields: Any) -> Batch:
     standard = make_small_standard(study)
     conditions = fields.pop("conditions", [Condition.BLIND])
-    model = make_model(study, base_url=server.url, **fields)
+    base_url = server.root if fields.pop("native", False) else server.url
+    model = make_model(study, base_url=base_url, **fields)
     return make_batch(standard, [model], conditions=conditions, options=OPTIONS)
+
+
+def _step(batch: Batch) -> None:
+    """Do what is due, as if all waiting were over."""
+    Call.objects.filter(not_before__isnull=False).update(not_before=timezone.now())
+    ProviderBatch.objects.filter(status="submitting").update(lease_until=timezone.now())
+    provider_batches.step(batch.pk)
+
+
+def _until_verdicts(batch: Batch, *, steps: int = 12) -> None:
+    for _ in range(steps):
+        _step(batch)
+        if Verdict.objects.exists():
+            return
+    raise AssertionError("no verdict comes")
 
 
 def _until_finished(batch: Batch, *, steps: int = 12) -> int:
     for number in range(1, steps + 1):
-        Call.objects.filter(not_before__isnull=False).update(not_before=timezone.now())
-        provider_batches.step(batch.pk)
+        _step(batch)
         batch.refresh_from_db()
         if batch.status != Batch.Status.RUNNING:
             return number
@@ -64,15 +79,46 @@ def test_calls_are_handed_in_together_and_settled_once(study: Study, chat_server
 def test_what_a_batch_leaves_out_is_handed_in_again(study: Study, chat_server: Server) -> None:
     chat_server.use(Scenario(text=FLAGS, batch={"unfinished": 2}))
     batch = _launch(study, chat_server)
-    provider_batches.step(batch.pk)
-    provider_batches.step(batch.pk)
+    _until_verdicts(batch)
     assert _outcomes() == {"ok": 4}
     chat_server.use(Scenario(text=FLAGS))
     _until_finished(batch)
     assert _outcomes() == {"ok": 6}
     assert Attempt.objects.filter(error_kind="transient").count() == 2
     assert chat_server.settled().paid == 6
-    assert sorted(ProviderBatch.objects.values_list("n_calls", flat=True)) == [2, 6]
+    # A hand-in that a busy machine cut off before it arrived is lost, cost nothing, and is not one of them.
+    handed_in = ProviderBatch.objects.exclude(handle="").values_list("n_calls", flat=True)
+    assert {6, 2} == set(handed_in) and chat_server.state().batches == len(handed_in)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_hand_in_that_was_cut_off_is_looked_for_before_it_is_made_again(
+    study: Study, chat_server: Server, taken: bool
+) -> None:
+    chat_server.use(Scenario(text=FLAGS, batch={"acts": [{}, {"do": "drop", "paid": taken}]}))
+    batch = _launch(study, chat_server)
+    provider_batches.step(batch.pk)
+    provider_batches.step(batch.pk)
+    if not taken:
+        assert Call.objects.filter(status="pending").count() == 0, "it might still arrive"
+    _until_finished(batch)
+    assert ProviderBatch.objects.count() == (1 if taken else 2)
+    assert chat_server.settled().paid == 6 and _outcomes() == {"ok": 6}
+
+
+def test_batches_of_messages_run_the_same(
+    study: Study, chat_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_TEST_KEY", "k")
+    chat_server.use(Scenario(text=FLAGS, key="k", batch={"polls": 1, "unfinished": 2, "order": "reversed"}))
+    batch = _launch(study, chat_server, provider="anthropic", key_env="ANTHROPIC_TEST_KEY", native=True)
+    _until_verdicts(batch)
+    assert _outcomes() == {"ok": 4}
+    chat_server.use(Scenario(text=FLAGS, key="k"))
+    _until_finished(batch)
+    assert _outcomes() == {"ok": 6} and chat_server.settled().paid == 6
+    assert batch.spent == sum(attempt.cost for attempt in Attempt.objects.all()) > 0
+    assert batch.reserved == 0
 
 
 def test_a_worker_lost_while_it_polled_costs_nothing(study: Study, chat_server: Server) -> None:

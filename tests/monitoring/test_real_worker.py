@@ -15,8 +15,6 @@ from tests.conftest import skip_or_fail
 from tests.llm.server import Scenario, Server
 from tests.monitoring.installation import Installation, read_json, wait_until
 
-pytestmark = pytest.mark.xdist_group("worker")
-
 FLAGS = '{"has_error": 1, "first_error_step": %d, "error_confidence": 80, "reason": "x"}'
 SEED = """
 from tests.build import make_study
@@ -24,6 +22,14 @@ from tests.monitoring.build import make_small_standard, make_model
 study = make_study(slug="s")
 make_small_standard(study, n_traces={n})
 make_model(study, "model", base_url="{url}", concurrency={concurrency})
+"""
+LAUNCH = """
+from django.core.management import call_command
+call_command("launch_batch", "--study=s", "--monitors=model", "--conditions=BLIND")
+"""
+WAKE = """
+from monitoring.engine import waking
+waking.send(1, drivers=6)
 """
 VERDICTS = (
     "SELECT trace_id, outcome, has_error, first_error_step, error_confidence FROM monitoring_verdict "
@@ -34,11 +40,17 @@ VERDICTS = (
 SERVERS = pytest.param("servers", marks=[pytest.mark.postgres, pytest.mark.redis])
 
 
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first installation leaves a copy of its migrated database for the others."""
+    return tmp_path_factory.mktemp("migrated") / "falsestep.sqlite3"
+
+
 @pytest.fixture(params=["embedded", SERVERS])
-def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
+def installation(request: pytest.FixtureRequest, tmp_path: Path, migrated: Path) -> Iterator[Installation]:
     """An installation on SQLite and files, and one on PostgreSQL and Redis where they are reachable."""
     if request.param == "embedded":
-        made = Installation.make(tmp_path)
+        made = Installation.make(tmp_path, migrated=migrated)
         yield made
         made.close()
         return
@@ -106,8 +118,7 @@ def test_a_flushed_broker_and_a_drained_worker_lose_nothing(
 ) -> None:
     pool = "prefork" if installation.database_url else "solo"
     chat_server.use(Scenario(latency=0.4))
-    installation.python(SEED.format(n=24, url=chat_server.url, concurrency=4))
-    installation.manage("launch_batch", "--study", "s", "--monitors", "model", "--conditions", "BLIND")
+    installation.python(SEED.format(n=24, url=chat_server.url, concurrency=4) + LAUNCH)
     _flush_the_broker(installation)
     worker = installation.worker("--pool", pool, "--concurrency", "2")
     wait_until(lambda: installation.done() >= 4, within=60, why="the worker did not find the batch by itself")
@@ -134,9 +145,7 @@ def test_the_same_message_delivered_many_times_asks_nothing_twice(
     installation: Installation, chat_server: Server
 ) -> None:
     chat_server.use(Scenario(latency=0.1))
-    installation.python(SEED.format(n=24, url=chat_server.url, concurrency=4))
-    installation.manage("launch_batch", "--study", "s", "--monitors", "model", "--conditions", "BLIND")
-    installation.python("from monitoring.engine import waking; waking.send(1, drivers=6)")
+    installation.python(SEED.format(n=24, url=chat_server.url, concurrency=4) + LAUNCH + WAKE)
     worker = installation.worker("--pool", "prefork", "--concurrency", "3")
     wait_until(
         lambda: installation.rows("SELECT status FROM monitoring_batch") == [("finished",)],

@@ -387,6 +387,8 @@ def test_two_standards_are_shown_in_two_columns(study: Study, scored: Any, olga:
     page = client.get(url("standard_figures", study, 1, 2)).content.decode()
     assert "4 labels differ" in page
     assert '<th scope="col" class="num">standard 1</th>' in page
+    everything = client.get(url("standard_figures", study, 1, 2), {"figures": "all"}).content.decode()
+    assert everything.count("<tr") > page.count("<tr"), "what does not move is shown when asked for"
     assert client.get(url("standard_figures", study, 1, 9)).status_code == 404
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stats.bootstrap import Resample
-from stats.graders import effective_size, grader_rates, intraclass_correlation
+from stats.graders import crossed_correction, effective_size, grader_rates, intraclass_correlation
 from stats.panel import Reference, TraceRow, Verdicts
 
 
@@ -42,6 +42,24 @@ def test_what_a_grader_accepts_follows_from_its_rates() -> None:
     rates = grader_rates(make_reference(), make_verdicts([0, 1, 1, 0, 0, 0]), Resample(2, resamples=200))
     follows = (1 - rates.beta) * rates.theta + rates.alpha * (1 - rates.theta)
     assert np.allclose(follows, rates.accepted, equal_nan=True)
+
+
+def test_the_correction_by_other_questions_recovers_the_share_of_valid_work() -> None:
+    """Simulated: 4,000 questions of 3 traces, 60% clean, a grader with alpha 0.3 and beta 0.2."""
+    source = np.random.default_rng(0)
+    clean = source.random(12_000) < 0.6
+    reference = Reference.from_rows(
+        [TraceRow(f"q{k // 3:05}", f"r{k % 3}", True, None if one else 1, 5) for k, one in enumerate(clean)]
+    )
+    flagged = np.where(clean, source.random(12_000) < 0.2, source.random(12_000) >= 0.3).astype(int)
+    found = crossed_correction(reference, make_verdicts(list(flagged)), Resample(4_000, resamples=0))
+    assert found.shape == (1, 1) and found[0, 0] == pytest.approx(clean.mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("said", [[1, 1, 1, 1, 1, 1], [-1, -1, -1, 0, 0, 1], [1, 1, 0, 0, 1, 1]])
+def test_the_correction_is_undefined_where_a_half_tells_nothing(said: list[int]) -> None:
+    found = crossed_correction(make_reference(), make_verdicts(said), Resample(2, resamples=3))
+    assert np.isnan(found[0, 0]) and found.shape == (4, 1)
 
 
 def test_a_cell_without_traces_is_undefined() -> None:

@@ -232,7 +232,7 @@ def test_a_bad_description_says_what_is_wrong(spec: Any, words: str) -> None:
         comparator_of(spec)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_comparators_are_total(key: str, answer: str) -> None:
     for spec in ({"kind": "text"}, NUMBERS, {"kind": "set", "items": NUMBERS}, {"kind": "list"},

@@ -15,7 +15,7 @@ from adjudication.services.standards import freeze_standard
 from annotation.models import Study, Trace
 from core.errors import Conflict, UserError
 from core.models import AuditEntry, User
-from tests.adjudication.build import both
+from tests.adjudication.build import both, make_dispute, settle
 from tests.build import make_person, make_question, make_trace
 from tests.verification.build import NUMBER, OBLIGATIONS, make_item, record_execution, specify, write_lines
 from verification import queries
@@ -27,8 +27,8 @@ from verification.services.experts import (
     InvalidRuling,
     put_back,
     rule_on_item,
-    send_undecided,
     take_item,
+    take_needed,
 )
 from verification.services.specifications import map_obligation
 
@@ -283,12 +283,67 @@ def test_a_ruling_that_lacks_something_is_refused(
         rule_on_item(**{"item": item, "expert": adam, "outcome": "failed", "reason": "x", **fields})
 
 
-def test_undecided_checks_go_to_the_queue_once(study: Study) -> None:
+def test_what_a_check_cannot_decide_is_before_the_experts_until_one_rules(study: Study, adam: User) -> None:
+    trace = trace_of(study, r"\boxed{10}")
+    both(trace, (True, None), (True, None))
+    specify(trace.question, rules=[NUMBER])
+    assert queries.needing_experts(study) == []
+    run_checks(traces=[trace])
+    ((found, needs),) = queries.needing_experts(study)
+    assert found == trace.pk and "no unit" in needs[0].why
+    assert "no unit" in assemble(study)[0].row.status_reason
+    item = take_needed(trace=trace, expert=adam)
+    assert (item.state, item.taken_by, item.reason) == ("taken", adam, needs[0].why)
+    assert queries.needing_experts(study) == []
+    with pytest.raises(Conflict):
+        take_needed(trace=trace, expert=adam)
+    rule_on_item(item=item, expert=adam, outcome="valid", reason="The unit is plain.")
+    run_checks(traces=[trace])
+    assert queries.needing_experts(study) == [] and assemble(study)[0].row.status == "ready"
+
+
+def test_what_checks_decide_later_leaves_the_queue_by_itself(study: Study) -> None:
     trace = trace_of(study, r"\boxed{10}")
     specify(trace.question, rules=[NUMBER])
     run_checks(traces=[trace])
-    assert (send_undecided(study=study), send_undecided(study=study)) == (1, 0)
-    assert "no unit" in ExpertItem.objects.get().reason
+    specify(trace.question, rules=[{**NUMBER, "spec": {**NUMBER["spec"], "unit": "optional"}}])
+    run_checks(traces=[trace])
+    assert queries.needing_experts(study) == []
+
+
+def test_obligations_left_unresolved_and_concerns_call_for_an_expert(study: Study, adam: User) -> None:
+    trace = trace_of(study)
+    both(trace, (True, None), (True, None))
+    specify(trace.question, obligations=OBLIGATIONS)
+    record_flags(trace=trace, flags=[flag()], raised_by="m")
+    assert assemble(study)[0].row.status == "ready", "a concern alone holds nothing up"
+    fields = {"trace": trace, "obligation": "forces", "steps": [1], "author": adam}
+    map_obligation(**fields, status="unresolved", reason="Is friction in it?")
+    assert [need.why for need in queries.needs_of(trace)] == [
+        "obligation forces: Is friction in it?",
+        "1 concern raised by models",
+    ]
+    assert assemble(study)[0].row.status == "unresolved"
+    item = take_needed(trace=trace, expert=adam)
+    rule_on_item(item=item, expert=adam, outcome="valid", reason="Friction is in it.")
+    assert queries.needs_of(trace) == []
+    record_flags(trace=trace, flags=[flag(concern="Another.")], raised_by="m")
+    assert [need.why for need in queries.needs_of(trace)] == ["1 concern raised by models"]
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_a_dispute_is_before_the_experts_until_it_is_decided(
+    study: Study, adam: User, exchanged: bool
+) -> None:
+    first, second = (True, 2), (False, 4)
+    if exchanged:
+        first, second = second, first
+    dispute = make_dispute(study, human=first, debate=second)
+    ((trace_id, (need,)),) = queries.needing_experts(study)
+    assert trace_id == dispute.trace_id and dispute.token in need.address
+    assert need.why == "disputed: the labels differ in the answer and in the step"
+    settle(dispute, adam)
+    assert queries.needing_experts(study) == []
 
 
 # -- specifications, mappings, import -------------------------------------------------------------------------
@@ -423,7 +478,7 @@ def test_mapping_by_hand_supersedes_and_is_audited(study: Study, adam: User) -> 
 def test_verify_traces_runs_everything_and_queues_what_is_undecided(study: Study, capsys: Any) -> None:
     trace = trace_of(study, r"\boxed{10}")
     specify(trace.question, rules=[NUMBER])
-    call_command("verify_traces", study=study.slug, queue=True, json="-")
+    call_command("verify_traces", study=study.slug, json="-")
     report = json.loads(capsys.readouterr().out)
     assert (report["traces"], report["queued"]) == (1, 1)
     with pytest.raises(CommandError, match="no study named"):

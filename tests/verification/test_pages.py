@@ -57,7 +57,7 @@ def item(trace: Trace) -> ExpertItem:
 
 def address(name: str, trace: Trace | None = None, item: ExpertItem | None = None) -> str:
     slug = "optics"
-    if name in ("verify_trace", "check_trace", "send_to_experts", "map_steps"):
+    if name in ("verify_trace", "check_trace", "send_to_experts", "map_steps", "take_needed"):
         assert trace is not None
         return reverse(name, args=[slug, trace.token])
     if name in ("expert_item", "take_item", "put_back_item", "rule_on_item"):
@@ -70,7 +70,7 @@ def address(name: str, trace: Trace | None = None, item: ExpertItem | None = Non
 
 READ = ("verification", "verify_trace", "experts", "expert_item", "key_audits", "key_audit", "grading")
 WRITE = (
-    "check_trace", "send_to_experts", "map_steps", "gather_undecided", "take_item", "put_back_item",
+    "check_trace", "send_to_experts", "map_steps", "take_needed", "take_item", "put_back_item",
     "rule_on_item", "new_key_audit", "decide_key_audit", "report_audited_key",
 )  # fmt: skip
 ONLY_LEADS = (
@@ -276,7 +276,7 @@ def test_the_number_of_queries_does_not_grow(
         make_item(other)
         record_flags(trace=other, flags=[{"kind": "gap", "concern": "Why?", "step": 1}], raised_by="m")
     client.force_login(adam)
-    for name, most in (("verification", 9), ("experts", 9), ("verify_trace", 20)):
+    for name, most in (("verification", 9), ("experts", 16), ("verify_trace", 24)):
         with django_assert_max_num_queries(most):
             client.get(address(name, other))
 
@@ -330,15 +330,29 @@ def test_a_bad_ruling_is_refused_and_the_words_stay(
     assert "errorlist" in answer.content.decode()
 
 
-def test_sending_twice_answers_409_and_undecided_checks_can_be_gathered(
+def test_sending_twice_answers_409_and_what_is_queued_is_not_taken_anew(
     client: Client, adam: User, trace: Trace
 ) -> None:
     client.force_login(adam)
+    assert address("take_needed", trace) in client.get(address("experts")).content.decode()
+    assert "no unit" in client.get(address("verify_trace", trace)).content.decode()
     assert client.post(address("send_to_experts", trace), {"reason": ""}).status_code == 422
     assert client.post(address("send_to_experts", trace), {"reason": "Hard."}).status_code == 302
     assert client.post(address("send_to_experts", trace), {"reason": "Hard."}).status_code == 409
-    assert client.post(address("gather_undecided")).status_code == 302
+    assert address("take_needed", trace) not in client.get(address("experts")).content.decode()
+    assert client.post(address("take_needed", trace)).headers["Location"] == address("experts")
     assert ExpertItem.objects.count() == 1
+
+
+def test_an_expert_takes_what_calls_for_one(client: Client, study: Study, adam: User, trace: Trace) -> None:
+    client.force_login(adam)
+    dispute = make_dispute(study)
+    page = client.get(address("experts")).content.decode()
+    assert page.index("disputed: the labels differ in the step") < page.index("no unit")
+    assert reverse("dispute", args=["optics", dispute.token]) in page
+    taken = client.post(address("take_needed", dispute.trace), follow=True).content.decode()
+    assert "disputed: the labels differ in the step" in taken and "Put it back" in taken
+    assert reverse("dispute", args=["optics", dispute.token]) in taken
 
 
 def test_the_queue_waits_on_the_home_page_of_a_lead(client: Client, adam: User, item: ExpertItem) -> None:

@@ -90,6 +90,9 @@ class CheckResult(models.Model):
                 condition=Q(rejects=False) | Q(status="failed"), name="only a failed check rejects"
             ),
         ]
+        indexes = [
+            models.Index(fields=["trace"], condition=Q(status="unresolved"), name="checks_left_to_a_person")
+        ]
 
     def __str__(self) -> str:
         return f"{self.trace_id} {self.name}: {self.status}"

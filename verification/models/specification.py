@@ -109,6 +109,9 @@ class ObligationMapping(models.Model):
                 name="a later mapping supersedes an earlier one",
             ),
         ]
+        indexes = [
+            models.Index(fields=["trace"], condition=Q(status="unresolved"), name="mappings_left_to_a_person")
+        ]
 
     def __str__(self) -> str:
         return f"{self.trace_id} {self.obligation}: {self.status}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import Study, Trace
+from annotation.models import Trace
 from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
 from verification import queries
-from verification.models import CheckResult, ExpertItem, ExpertRuling
+from verification.models import ExpertItem, ExpertRuling
 
 State = ExpertItem.State
 REASON_LENGTH = 5_000
@@ -37,23 +37,20 @@ def send_to_experts(*, trace: Trace, reason: str, actor: User | None) -> ExpertI
     return item
 
 
-def send_undecided(*, study: Study, actor: User | None = None) -> int:
-    """Send every trace that a check of layer 1 left unresolved, and that is not in the queue; returns how many."""
-    standing = ExpertItem.objects.filter(study=study, state__in=queries.STANDING).values("trace")
-    settled = ExpertItem.objects.filter(study=study, state=State.SETTLED).values("trace")
-    rows = (
-        CheckResult.objects.filter(trace__study=study, status="unresolved")
-        .exclude(trace__in=standing)
-        .exclude(trace__in=settled)
-        .select_related("trace__study")
-        .order_by("trace_id", "name")
-    )
-    reasons: dict[int, tuple[Trace, list[str]]] = {}
-    for row in rows:
-        reasons.setdefault(row.trace_id, (row.trace, []))[1].append(f"{row.name}: {row.reason}")
-    for trace, found in reasons.values():
-        send_to_experts(trace=trace, reason="; ".join(found), actor=actor)
-    return len(reasons)
+def take_needed(*, trace: Trace, expert: User) -> ExpertItem:
+    """Take a trace that calls for an expert: an item is made of it, for the reasons that it called for one.
+
+    Conflict if nothing calls for an expert any more, or if the trace is in the queue as an item already.
+    """
+    needs = queries.needs_of(trace)
+    if not needs:
+        raise Conflict("Nothing calls for an expert on this solution any more.")
+    with transaction.atomic():
+        reason = "; ".join(need.why for need in needs)
+        item = send_to_experts(trace=trace, reason=reason[:REASON_LENGTH], actor=expert)
+        take_item(item=item, expert=expert)
+    item.refresh_from_db()
+    return item
 
 
 def take_item(*, item: ExpertItem, expert: User) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
@@ -14,9 +15,10 @@ from verification import access, queries
 from verification.forms import RulingForm
 from verification.models import ExpertItem
 from verification.pages import trace_page
-from verification.services.experts import put_back, rule_on_item, send_undecided, take_item
+from verification.services.experts import put_back, rule_on_item, take_item, take_needed
 
 SETTLED_SHOWN = 50
+PER_PAGE = 50
 
 
 @require_safe
@@ -24,25 +26,32 @@ SETTLED_SHOWN = 50
 def experts(request: HttpRequest, slug: str) -> HttpResponse:
     """List what waits for an expert, what is taken or left open, and what was settled."""
     study = access.study_of_expert(person_of(request), slug)
+    page = Paginator(queries.needing_experts(study), PER_PAGE).get_page(request.GET.get("page"))
+    traces = queries.traces_by_id(study, [trace_id for trace_id, _ in page.object_list])
     return render(
         request,
         "verification/experts.html",
         {
             "study": study,
             "items": queries.items_in(study),
+            "page": page,
+            "needed": [(traces[trace_id], some) for trace_id, some in page.object_list],
             "settled": queries.settled_in(study)[:SETTLED_SHOWN],
         },
     )
 
 
 @require_POST
-def gather(request: HttpRequest, slug: str) -> HttpResponse:
-    """Send what the checks left undecided to the queue."""
+def take_trace(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Take a solution that calls for an expert."""
     person = person_of(request)
-    study = access.study_of_expert(person, slug)
-    number = send_undecided(study=study, actor=person)
-    messages.success(request, f"{number} sent to the queue.")
-    return redirect("experts", slug)
+    trace = access.trace_of_expert(person, slug, token)
+    try:
+        item = take_needed(trace=trace, expert=person)
+    except Conflict as error:
+        messages.error(request, str(error))
+        return redirect("experts", slug)
+    return redirect("expert_item", slug, item.token)
 
 
 @require_safe
@@ -114,6 +123,7 @@ def _show(
         "item": found,
         "page": trace_page(found.trace),
         "mine": found.state == ExpertItem.State.TAKEN and found.taken_by_id == person.pk,
+        "needs": [need for need in queries.needs_of(found.trace) if need.address],
         "rulings": found.rulings.select_related("expert").order_by("revision"),
         "form": form or RulingForm(),
         "conflict": conflict,

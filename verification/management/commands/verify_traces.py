@@ -11,8 +11,8 @@ from annotation.access import study_named
 from annotation.models import Trace
 from core.management.base import FalsestepCommand, count
 from verification.models import CheckResult
+from verification.queries import unresolved_traces
 from verification.services.checks import run_checks
-from verification.services.experts import send_undecided
 
 
 class Command(FalsestepCommand):
@@ -20,9 +20,6 @@ class Command(FalsestepCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", required=True, help="slug of a study")
-        parser.add_argument(
-            "--queue", action="store_true", help="send traces with an undecided check to the experts' queue"
-        )
         parser.add_argument("--json", metavar="FILE", help="write the counts as JSON (- is standard output)")
 
     def run(self, **options: Any) -> None:
@@ -35,13 +32,12 @@ class Command(FalsestepCommand):
         number = run_checks(traces=traces.iterator(chunk_size=100))
         rows = CheckResult.objects.filter(trace__study=study).values_list("column", "name", "status")
         counts = Counter(rows)
-        queued = send_undecided(study=study) if options["queue"] else None
+        waiting = len(unresolved_traces(study))
         if options["json"] != "-":
             self.say(f"checked: {count(number, 'trace')}")
             for (column, name, status), total in sorted(counts.items()):
                 self.say(f"{column}: {name}: {status} {total}")
-            if queued is not None:
-                self.say(f"sent to the experts' queue: {count(queued, 'trace')}")
+            self.say(f"in the experts' queue, their labels unresolved: {count(waiting, 'trace')}")
         self.write_json(
             options["json"],
             {
@@ -51,6 +47,6 @@ class Command(FalsestepCommand):
                     {"column": column, "name": name, "status": status, "traces": total}
                     for (column, name, status), total in sorted(counts.items())
                 ],
-                "queued": queued,
+                "queued": waiting,
             },
         )

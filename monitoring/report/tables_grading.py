@@ -1,0 +1,64 @@
+"""The table of grading error: monitors as graders of the study's own traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from monitoring.report.cells import MINUS, Cell, Table, count, figure, link, words
+
+TITLE = "Monitors as graders"
+
+
+def grading_tables(report: dict[str, Any]) -> list[Table]:
+    """What monitors let pass and refuse wrongly, what correcting for it gives, and what clustering leaves."""
+    section = report.get("grading")
+    if not section:
+        return []
+    rows = [
+        (
+            words(condition),
+            words(monitor),
+            count(record["n"], link(condition=condition, monitor=monitor)),
+            *(
+                figure(record, name, link=link(condition=condition, monitor=monitor, cell=cell))
+                for name, cell in (("alpha_wrong", "wrong"), ("alpha_critical", "critical"))
+            ),
+            figure(record, "beta", link=link(condition=condition, monitor=monitor, cell="clean")),
+            figure(record, "accepted", bare=True),
+            figure(record, "corrected"),
+            figure(record, "corrected_variance", digits=5),
+            figure(record, "correlation"),
+            figure(record, "effective_size", digits=1),
+        )
+        for condition, monitors in section["conditions"].items()
+        for monitor, record in monitors.items()
+    ]
+    return [
+        Table(
+            section="grading",
+            key="grading",
+            title=TITLE,
+            note=f"α: what passes of the traces with an error; β: what is flagged of the clean ones. Corrected: (V "
+            f"{MINUS} α) / (1 {MINUS} α {MINUS} β), what passes in one half of the questions corrected by the rates of "
+            f"the other; undefined unless α + β < 1. Its variance takes the rates as known. ρ: correlation within a "
+            "question of a monitor's being right. " + _study(section),
+            columns=(
+                *("condition", "monitor", "verdicts", "α, wrong", "α, critical", "β, clean", "passes, V"),
+                *("corrected", "its variance", "ρ", "n eff"),
+            ),
+            rows=tuple(rows),
+        )
+    ]
+
+
+def _study(section: dict[str, Any]) -> str:
+    """Say what clustering leaves of the study's traces."""
+    rho, size = (
+        _told(figure(section, name, digits=d)) for name, d in (("correlation", 3), ("effective_size", 1))
+    )
+    worth = f"its {section['traces']} traces are worth {size}"
+    return f"Of the study: correlation of errors within a question {rho}; {worth}."
+
+
+def _told(cell: Cell) -> str:
+    return f"undefined ({cell.reason})" if cell.reason else cell.text
