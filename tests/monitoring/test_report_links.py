@@ -148,6 +148,9 @@ RATES = {
     "without an error": "passed",
     "withdrawn": "passed",
     "added": "flagged",
+    "α": "passed",
+    "β": "flagged",
+    "passes": "passed",
 }
 
 
