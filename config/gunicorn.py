@@ -26,4 +26,4 @@ def on_starting(server: Any) -> None:
 def child_exit(server: Any, worker: Any) -> None:
     """Let go of what only a living process can say."""
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        multiprocess.mark_process_dead(worker.pid)
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

@@ -158,7 +158,7 @@ def fonts() -> Finding:
 
 def folders() -> Finding:
     """Files can be made where they must be."""
-    places = {"FALSESTEP_HOME": settings.HOME, "the folder for temporary files": tempfile.gettempdir()}
+    places = {"FALSESTEP_HOME": str(settings.HOME), "the folder for temporary files": tempfile.gettempdir()}
     for name, place in places.items():
         try:
             with tempfile.NamedTemporaryFile(dir=place):

@@ -72,7 +72,7 @@ def text() -> bytes:
     registry = _registry
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     gauges = CollectorRegistry()
     gauges.register(_Now())
     return bytes(generate_latest(registry) + generate_latest(gauges))

@@ -1,4 +1,4 @@
-"""What happens round every request: an id, a line in the log, a measurement; HEAD is answered like GET."""
+"""What happens round every request: an id, a line in the log, a measurement; HEAD answered as GET."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from core import logs, metrics
@@ -36,7 +37,7 @@ class Observe:
             metrics.observe(
                 method=request.method or "", route=route, status=response.status_code, seconds=seconds
             )
-            if not (match and match.url_name in QUIET):
+            if not (match and match.url_name in QUIET) and not request.path.startswith(settings.STATIC_URL):
                 person = getattr(request, "user", None)
                 logger.info(
                     "request",

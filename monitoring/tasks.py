@@ -53,7 +53,9 @@ def sweep() -> None:
 
 # Acknowledged when it starts: whoever is killed in it runs the command again, which goes on where it stopped.
 @shared_task(name="monitoring.tasks.debate", acks_late=False)
-def debate(slug: str, names: dict[str, str], keys: list[str] | None, max_cost: str | None) -> None:
+def debate(
+    slug: str, names: dict[str, str], keys: list[str] | None, max_cost: str | None, actor: int | None = None
+) -> None:
     """Run the debate arm."""
     study = study_named(slug)
     speakers = {role: monitors_named(study, [name])[0] for role, name in names.items()}
@@ -62,19 +64,19 @@ def debate(slug: str, names: dict[str, str], keys: list[str] | None, max_cost: s
         debaters=Debaters(**speakers),
         traces=traces_to_debate(study, keys),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=None,
+        actor=User.objects.filter(pk=actor).first(),
     )
 
 
 @shared_task(name="monitoring.tasks.generate", acks_late=False)
-def generate(slug: str, names: list[str], max_cost: str | None) -> None:
+def generate(slug: str, names: list[str], max_cost: str | None, actor: int | None = None) -> None:
     """Generate traces."""
     study = study_named(slug)
     generate_traces(
         study=study,
         monitors=monitors_named(study, names),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=None,
+        actor=User.objects.filter(pk=actor).first(),
     )
 
 

@@ -115,7 +115,9 @@ def verdicts_of(run: Run, person: User, filters: Filters) -> QuerySet[Verdict]:
 def visible(run: Run, person: User) -> QuerySet[Verdict]:
     """Return the verdicts of a run on traces that are not hidden from a person."""
     hidden = blindness.hidden_traces(run.batch.study, person)
-    return Verdict.objects.filter(run=run).exclude(trace__in=hidden.values("pk"))
+    # The study is named although the run implies it: only so can questions be walked in order, a page at a time.
+    here = Verdict.objects.filter(run=run, trace__question__study=run.batch.study_id)
+    return here.exclude(trace__in=hidden.values("pk"))
 
 
 def _beside(run: Run, kind: str) -> Q:

@@ -43,7 +43,10 @@ def csv_rows(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Row]:
     lines = source.text_lines()
     head = next(lines, "")
     delimiter = max(DELIMITERS, key=head.count)
-    names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise UserError(f"{source.name}: the head is not CSV: {error}") from error
     if not all(names):
         raise UserError(f"{source.name} has a head with a column that has no name")
     for name in names:

@@ -152,7 +152,7 @@ def measure() -> None:
     from core.models import User
     from monitoring import viewer
     from monitoring.engine import claims
-    from monitoring.models import Batch, Call, Monitor, Run, Verdict
+    from monitoring.models import Batch, Call, Monitor, Pace, Run, Verdict
     from monitoring.queries import progress_of
     from monitoring.report.source import load
     from tests.bench.measure import median, once
@@ -214,6 +214,7 @@ def measure() -> None:
     with transaction.atomic():
         fresh = Batch.objects.create(study=study, standard=batch.standard, number=2, status="running")
         waiting = Run.objects.create(batch=fresh, monitor=monitor, condition="BLIND", status="running")
+        Pace.objects.get_or_create(monitor=monitor)
         seconds = once(lambda: _pending(waiting))
         n = Call.objects.filter(run=waiting).count()
         told(f"launch: write {n:,} calls ({n / seconds:,.0f} a second)", seconds)

@@ -109,6 +109,7 @@ def scene(
             address("queue_rules"),
             address("exports"),
             address("monitors"),
+            address("concerns"),
             address("batches"),
             address("batch_new"),
             address("batch", 1),

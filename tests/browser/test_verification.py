@@ -50,7 +50,9 @@ def trace(study: Study, adam: User) -> Trace:
     flags = [{"kind": "gap", "concern": "Why may $t$ be taken as fixed?", "step": 3}]
     record_flags(trace=made, flags=flags, raised_by="judge/v1")
     both(made, (True, None), (True, None))
-    both(make_trace(make_question(study)), (True, None), (True, None))
+    other = make_trace(make_question(study))
+    both(other, (True, None), (True, None))
+    record_flags(trace=other, flags=[{**flags[0], "step": 1}], raised_by="judge/v1")
     for name, mapped in (("forces", [1]), ("balance", [2]), ("answer", [3]), ("units", [2])):
         map_obligation(trace=made, obligation=name, steps=mapped, status="valid", reason="", author=adam)
     run_checks(traces=[made])
@@ -77,6 +79,13 @@ def test_an_expert_leaves_an_item_open_and_the_label_is_unresolved(
     page.get_by_role("button", name="Record").click()
     expect(page).to_have_url(re.compile(r"/experts/$"))
     expect(page.get_by_text("left open", exact=True)).to_be_visible()
+    row = page.get_by_role("row").filter(has_text="1 concern raised by models")
+    row.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("button", name="Put it back")).to_be_visible()
+    page.get_by_label("It is valid").check()
+    page.get_by_label("Why", exact=True).fill("It may be: $t$ is given.")
+    page.get_by_role("button", name="Record").click()
+    expect(page.get_by_role("button", name="Take it")).to_have_count(0)
     call_command("freeze_standard", study=trace.study.slug)
     page.goto(reverse("standard", args=[trace.study.slug, 1]))
     expect(page.get_by_text("left open by an expert: The bound is not uniform in t.")).to_be_visible()
@@ -102,6 +111,7 @@ def test_pages_fit_a_phone_and_can_be_read_by_all(
         "audit": reverse("key_audit", args=[slug, 1]),
         "grading": reverse("grading", args=[slug]),
         "graders": reverse("study_graders", args=[slug, 1]),
+        "report": reverse("report", args=[slug, 1]),
     }
     verdicts = {trace: ("ok", True, 2)}
     standard = freeze_standard(study=study).standard

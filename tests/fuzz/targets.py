@@ -162,6 +162,7 @@ SEEDS: dict[str, list[bytes]] = {
         b'{"input": "1 + 1 =", "steps": ["a", "b"], "target": "2", "answer": "3", "mistake_index": 1}',
     ],
     "labels": [
+        b"q\ruestion_id,response_label,labeller\nq,Response A,ana\n",
         b"question_id,response_label,labeller,final_correct,first_error_step\nq,Response A,ana,1,3\n",
         b'{"question_id": "q", "response_label": "Response A", "labeller": "ana", "final_correct": true}\n',
     ],
