@@ -21,6 +21,9 @@ ESCAPES = {
     "^": r"\textasciicircum{}",
     "−": r"$-$",
     "–": "--",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "ρ": r"$\rho$",
 }
 _SPECIAL = re.compile("|".join(map(re.escape, ESCAPES)))
 
