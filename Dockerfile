@@ -7,6 +7,10 @@ RUN /opt/venv/bin/pip install --no-deps --require-hashes -r /tmp/requirements.lo
 
 FROM python:3.11-slim-bookworm
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 FALSESTEP_HOME=/data
+# pg_dump and pg_restore, for `manage.py backup` and `restore`; of the server's own major version.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends postgresql-client-15 \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /data --create-home falsestep
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /app
@@ -16,4 +20,4 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=5 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["gunicorn", "config.wsgi", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "8", "--worker-tmp-dir", "/dev/shm"]
+CMD ["gunicorn", "config.wsgi", "--config", "config/gunicorn.py"]

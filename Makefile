@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 SERVE ?= 1
 PORT ?= 8000
 
-.PHONY: help setup demo test serve worker lint bench pictures up lock clean
+.PHONY: help setup demo test serve worker lint bench fuzz pictures up lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -43,6 +43,12 @@ lint: setup ## ruff, mypy, import-linter, missing migrations
 bench: setup ## speed and memory, beside a plain implementation in the same run
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.disputes 10000
+
+FUZZ_SECONDS ?= 30
+fuzz: setup ## look for inputs that break importers, parsing, mathematics and the API (FUZZ_SECONDS per target)
+	FALSESTEP_FUZZ_EXAMPLES=400 $(BIN)/python -m pytest -n 0 tests/fuzz
+	FALSESTEP_FUZZ_EXAMPLES=60 $(BIN)/python -m pytest -n 0 tests/api/test_fuzz.py
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 pictures: setup ## a picture of every page into docs/pictures (needs Debian's chromium)
 	$(BIN)/python -m tests.pictures

@@ -400,3 +400,14 @@ def prioritised(study: Study) -> list[dict[str, Any]]:
     rows = TraceProgress.objects.filter(study=study, labels__lt=F("wanted"), priority__gt=0)
     named = rows.values("question__external_id", "priority").annotate(open=Count("pk"))
     return [dict(row) for row in named.order_by("-priority", "question__external_id")[:100]]
+
+
+def members_of(study: Study) -> list[tuple[User, list[str]]]:
+    """Return (person, roles) of everybody in a study, by name."""
+    found: dict[User, list[str]] = {}
+    rows = (
+        Membership.objects.filter(study=study).select_related("person").order_by("person__username", "role")
+    )
+    for row in rows:
+        found.setdefault(row.person, []).append(row.role)
+    return list(found.items())

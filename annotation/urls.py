@@ -9,10 +9,12 @@ from annotation.views import (
     guideline,
     home,
     overview,
+    people,
     pilot,
     queue,
     sharing,
     training,
+    webhooks,
 )
 
 urlpatterns = [
@@ -22,6 +24,10 @@ urlpatterns = [
     path("studies/<slug:slug>/arm/", arm.arm, name="arm"),
     path("studies/<slug:slug>/labels/", exports.exports, name="exports"),
     path("studies/<slug:slug>/labels/download/", exports.download_labels, name="download_labels"),
+    path("invitations/<str:key>/", people.invitation, name="invitation"),
+    path("studies/<slug:slug>/people/", people.people, name="people"),
+    path("studies/<slug:slug>/people/invite/", people.invite, name="invite"),
+    path("studies/<slug:slug>/people/<int:number>/revoke/", people.revoke, name="invitation_revoke"),
     path("studies/<slug:slug>/pilot/", pilot.pilot_page, name="pilot"),
     path("studies/<slug:slug>/training/", training.training_page, name="training"),
     path("studies/<slug:slug>/training/gate/", training.gate, name="gate"),
@@ -39,6 +45,9 @@ urlpatterns = [
     path(
         "studies/<slug:slug>/queue/people/<str:username>/<slug:token>/", sharing.move_hold, name="move_hold"
     ),
+    path("studies/<slug:slug>/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("studies/<slug:slug>/webhooks/add/", webhooks.webhook_add, name="webhook_add"),
+    path("studies/<slug:slug>/webhooks/<slug:token>/remove/", webhooks.webhook_remove, name="webhook_remove"),
     path("studies/<slug:slug>/traces/<slug:token>/", annotate.annotate, name="annotate"),
     path("studies/<slug:slug>/traces/<slug:token>/draft/", annotate.draft, name="draft"),
     path("studies/<slug:slug>/traces/<slug:token>/hold/", annotate.hold, name="hold"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Any
 
@@ -40,6 +41,31 @@ def services_come_together(app_configs: Any, **kwargs: Any) -> list[Warning]:
     return []
 
 
+@register(Tags.security)
+def openid_is_whole(app_configs: Any, **kwargs: Any) -> list[Error]:
+    """Refuse a provider of which a part is missing: it would fail at the first sign-in."""
+    if not settings.OIDC_RP_CLIENT_ID:
+        return []
+    wanted = {
+        "FALSESTEP_OIDC_CLIENT_SECRET": settings.OIDC_RP_CLIENT_SECRET,
+        "FALSESTEP_OIDC_ISSUER": settings.OIDC_ISSUER,
+        "FALSESTEP_OIDC_AUTHORIZATION_URL": settings.OIDC_OP_AUTHORIZATION_ENDPOINT,
+        "FALSESTEP_OIDC_TOKEN_URL": settings.OIDC_OP_TOKEN_ENDPOINT,
+        "FALSESTEP_OIDC_USERINFO_URL": settings.OIDC_OP_USER_ENDPOINT,
+        "FALSESTEP_OIDC_JWKS_URL": settings.OIDC_OP_JWKS_ENDPOINT,
+    }
+    missing = [name for name, value in wanted.items() if not value]
+    if missing:
+        return [
+            Error(
+                f"FALSESTEP_OIDC_CLIENT_ID is set, yet {', '.join(missing)} is not",
+                hint="Set them all, or none: see docs/operations.md.",
+                id="falsestep.E003",
+            )
+        ]
+    return []
+
+
 @register()
 def api_rates_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
     """Refuse a rate that would only fail at the first request."""
@@ -52,3 +78,25 @@ def api_rates_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
         for name, rate in settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].items()
         if not RATE.fullmatch(rate)
     ]
+
+
+@register()
+def operation_settings_can_be_read(app_configs: Any, **kwargs: Any) -> list[Error]:
+    """Refuse a log format or a network that would only fail, or be passed over, later."""
+    errors = []
+    if settings.LOG_FORMAT not in ("json", "line"):
+        errors.append(
+            Error(f"FALSESTEP_LOG_FORMAT is json or line, not {settings.LOG_FORMAT!r}", id="falsestep.E003")
+        )
+    for network in settings.METRICS_NETWORKS:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            errors.append(
+                Error(
+                    f"FALSESTEP_METRICS_NETWORKS: {network!r} is no network",
+                    hint="Networks read like 10.0.0.0/8 or 127.0.0.1, with commas between.",
+                    id="falsestep.E004",
+                )
+            )
+    return errors

@@ -54,10 +54,10 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """Return NAME as a folder that exists, made if need be, in which files can be made."""
+    """Return NAME as a folder that exists, made for its owner alone if need be, in which files can be made."""
     path = Path(text(name, str(default))).resolve()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(f"{name}: {path} is no folder and cannot be made one: {error}") from error
     if not os.access(path, os.W_OK | os.X_OK):

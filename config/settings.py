@@ -11,10 +11,12 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env, sentry
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.folder("FALSESTEP_HOME", BASE_DIR / "var")
+if HOME == BASE_DIR / "var" and HOME.stat().st_mode & 0o077:
+    HOME.chmod(0o700)
 
 DEBUG = env.flag("FALSESTEP_DEBUG")
 DATABASE_URL = env.text("DATABASE_URL")
@@ -72,11 +74,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "core.middleware.Observe",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "core.visible.ShowHidden",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "core.sessions.IdleLimit",
@@ -85,6 +89,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "core.middleware.AnswerHead",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -106,6 +111,14 @@ TEMPLATES = [
 ]
 
 
+def _private(path: Path) -> Path:
+    """Return the path of the embedded database, which its owner alone may read; SQLite gives its log the same mode."""
+    path.touch(mode=0o600)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    return path
+
+
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
         try:
@@ -116,7 +129,7 @@ def _database() -> dict[str, Any]:
             ) from error
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": HOME / "falsestep.sqlite3",
+        "NAME": _private(HOME / "falsestep.sqlite3"),
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
@@ -129,6 +142,17 @@ def _database() -> dict[str, Any]:
 
 
 DATABASES = {"default": _database()}
+# What all web processes count together; where there is no Redis there is one process.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "falsestep",
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "core.User"
@@ -151,6 +175,12 @@ SUDO_MINUTES = env.integer("FALSESTEP_SUDO_MINUTES", 15, minimum=1)
 IDLE_SECONDS = env.integer("FALSESTEP_IDLE_HOURS", 12, minimum=1) * 3600
 SESSION_SECONDS = env.integer("FALSESTEP_SESSION_DAYS", 14, minimum=1) * 24 * 3600
 
+# A form or a body of the API; files come by commands, which have limits of their own.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("FALSESTEP_MAX_FORM_KB", 2560, minimum=64) * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+DATA_UPLOAD_MAX_NUMBER_FILES = 0
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE
+
 SESSION_COOKIE_AGE = SESSION_SECONDS
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -158,7 +188,24 @@ CSRF_COOKIE_HTTPONLY = True
 if HTTPS:  # a neighbouring host name of the same domain cannot set these
     SESSION_COOKIE_NAME = "__Host-sessionid"
     CSRF_COOKIE_NAME = "__Host-csrftoken"
-OIDC_NAME = ""
+
+# Signing in by an OpenID provider: optional, see docs/operations.md.
+OIDC_RP_CLIENT_ID = env.text("FALSESTEP_OIDC_CLIENT_ID")
+OIDC_NAME = env.text("FALSESTEP_OIDC_NAME", "OpenID") if OIDC_RP_CLIENT_ID else ""
+OIDC_RP_CLIENT_SECRET = env.text("FALSESTEP_OIDC_CLIENT_SECRET")
+OIDC_ISSUER = env.text("FALSESTEP_OIDC_ISSUER")
+OIDC_OP_AUTHORIZATION_ENDPOINT = env.text("FALSESTEP_OIDC_AUTHORIZATION_URL")
+OIDC_OP_TOKEN_ENDPOINT = env.text("FALSESTEP_OIDC_TOKEN_URL")
+OIDC_OP_USER_ENDPOINT = env.text("FALSESTEP_OIDC_USERINFO_URL")
+OIDC_OP_JWKS_ENDPOINT = env.text("FALSESTEP_OIDC_JWKS_URL")
+OIDC_RP_SIGN_ALGO = env.text("FALSESTEP_OIDC_ALGORITHM", "RS256")
+OIDC_CREATE_USER = env.flag("FALSESTEP_OIDC_CREATE")
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+LOGIN_REDIRECT_URL_FAILURE = "/accounts/login/"
+if OIDC_RP_CLIENT_ID:
+    AUTHENTICATION_BACKENDS.append("core.oidc.Backend")
 
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -214,11 +261,16 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_NAME_OVERRIDES": {
         "BatchStatusEnum": "monitoring.models.Batch.Status",
         "QuestionStatusEnum": "annotation.models.Question.Status",
+        "DeliveryStatusEnum": "core.models.Delivery.Status",
+        "WebhookEventEnum": "core.models.Webhook.Event",
         "ConditionEnum": "monitoring.models.Condition",
         "DecisionChoiceEnum": "adjudication.models.Decision.Choice",
         "RulingEnum": "adjudication.api.serializers.RULINGS",
     },
 }
+
+# Webhooks to hosts of this network, and without TLS.
+WEBHOOKS_PRIVATE = env.flag("FALSESTEP_WEBHOOKS_PRIVATE")
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
@@ -264,10 +316,25 @@ else:
         "store_processed": False,
     }
 
+# What the site tells Prometheus, to whoever has the token or asks from one of these networks; to nobody by default.
+METRICS_TOKEN = env.text("FALSESTEP_METRICS_TOKEN")
+METRICS_NETWORKS = env.words("FALSESTEP_METRICS_NETWORKS")
+
+LOG_FORMAT = env.text("FALSESTEP_LOG_FORMAT", "line" if EMBEDDED else "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "json": {"()": "core.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "json" if LOG_FORMAT == "json" else "line"}
+    },
+    "loggers": {"falsestep.request": {"level": "INFO" if LOG_FORMAT == "json" else "NOTSET"}},
     "root": {"handlers": ["stderr"], "level": env.text("FALSESTEP_LOG_LEVEL", "WARNING")},
 }
+
+SENTRY_DSN = env.text("FALSESTEP_SENTRY_DSN")
+if SENTRY_DSN:
+    sentry.start(SENTRY_DSN)

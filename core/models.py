@@ -106,6 +106,96 @@ class ExternalIdentity(models.Model):
         return f"{self.person_id}: {self.subject}"
 
 
+class KeptAnswer(models.Model):
+    """The answer to a write that came with an Idempotency-Key, given again to the same request for 24 hours."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=200)
+    request = models.CharField(max_length=64, help_text="sha256 of method, address and body")
+    status = models.PositiveSmallIntegerField(null=True, help_text="null only inside the first request")
+    answer = models.TextField(blank=True, help_text="JSON, as it was sent")
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["person", "key"], name="one kept answer per person and key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}/{self.key}"
+
+
+class Webhook(models.Model):
+    """An address that is told of events of a study; what signs the messages is derived from `token`, not stored."""
+
+    class Event(models.TextChoices):
+        LABEL_SUBMITTED = "label.submitted", "a label was submitted"
+        DISPUTE_DECIDED = "dispute.decided", "a dispute was decided"
+        STANDARD_FROZEN = "standard.frozen", "a standard was frozen"
+        BATCH_FINISHED = "batch.finished", "a batch finished"
+
+    scope = models.CharField(max_length=100, db_index=True, help_text="the study's slug")
+    token = models.CharField(max_length=20, unique=True)
+    url = models.CharField(max_length=500)
+    events = models.CharField(max_length=200, help_text="words of Event with spaces between")
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(events=""), name="a webhook has at least one event")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scope} {self.token}"
+
+    @property
+    def event_words(self) -> list[str]:
+        """The events, in the order of Event."""
+        given = self.events.split()
+        return [event for event in Webhook.Event.values if event in given]
+
+
+class Delivery(models.Model):
+    """One message to one webhook, and what became of it."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"
+        DELIVERED = "delivered"
+        FAILED = "failed", "given up"
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    token = models.CharField(max_length=20, unique=True)
+    event = models.CharField(max_length=40)
+    payload = models.JSONField(help_text="ids only")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(
+        null=True, help_text="when it may be tried (again); null once it is settled"
+    )
+    answered = models.PositiveSmallIntegerField(null=True, help_text="the last HTTP status")
+    problem = models.CharField(max_length=200, blank=True)
+    delivered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status="waiting", next_at__isnull=False)
+                | (~Q(status="waiting") & Q(next_at__isnull=True)),
+                name="only a waiting delivery has a next time",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["next_at"], condition=Q(status="waiting"), name="deliveries_due"),
+            models.Index(fields=["webhook", "-created_at"], name="deliveries_of_a_webhook"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.token}"
+
+
 class AuditChain(models.Model):
     """The head of one hash chain; its row is locked while an entry is appended, so that chains never fork."""
 

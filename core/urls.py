@@ -1,11 +1,18 @@
 """Addresses of sign-in and of what belongs to no study."""
 
 from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from core import signin, views
+from core import oidc, signin, views
 
 urlpatterns = [
+    path("accounts/openid/", login_not_required(oidc.Begin.as_view()), name="oidc_authentication_init"),
+    path(
+        "accounts/openid/back/",
+        login_not_required(oidc.Callback.as_view()),
+        name="oidc_authentication_callback",
+    ),
     path("accounts/login/", signin.SignIn.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
     path("accounts/confirm/", signin.confirm, name="confirm"),

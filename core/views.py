@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
@@ -102,3 +103,10 @@ def token_revoke(request: HttpRequest, prefix: str) -> HttpResponse:
     revoke_token(token=token, actor=person)
     messages.success(request, f"Token {token.prefix} is revoked: programs that use it are shut out now.")
     return redirect("tokens")
+
+
+def unfit(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what cannot be read: too large says so (413), anything else is a bad request (400)."""
+    too_large = isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent)
+    context = {"too_large": too_large, "kilobytes": (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) // 1024}
+    return render(request, "400.html", context, status=413 if too_large else 400)

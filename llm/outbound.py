@@ -27,8 +27,8 @@ def resolved(host: str, port: int) -> list[str]:
     return sorted({str(entry[4][0]) for entry in found})
 
 
-def plain_base_url(base_url: str) -> str:
-    """Return the base address without a slash at its end, or raise BadProvider.
+def plain_base_url(base_url: str, *, name: str = "the base_url") -> str:
+    """Return the base address without a slash at its end, or raise BadProvider, which calls it `name`.
 
     Only http and https are let through, with a host and without a user, password, query or fragment.
     """
@@ -36,13 +36,13 @@ def plain_base_url(base_url: str) -> str:
         parts = urlsplit(base_url.strip())
         port = parts.port
     except ValueError:
-        raise BadProvider("the base_url is not an address") from None
+        raise BadProvider(f"{name} is not an address") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise BadProvider("the base_url must begin with http:// or https:// and name a host")
+        raise BadProvider(f"{name} must begin with http:// or https:// and name a host")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise BadProvider("the base_url must not hold a user, a password, a query or a fragment")
+        raise BadProvider(f"{name} must not hold a user, a password, a query or a fragment")
     if not base_url.strip().isascii() or re.search(r"[\s\\]", base_url.strip()):
-        raise BadProvider("the base_url holds characters that an address cannot hold")
+        raise BadProvider(f"{name} holds characters that an address cannot hold")
     return base_url.strip().rstrip("/")
 
 
@@ -57,26 +57,42 @@ def check_base_url(
     itself. It blocks while the name is looked up. A name may lead elsewhere later: what it leads to when a
     connection is made is checked there (llm.providers.sending).
     """
-    parts = urlsplit(plain_base_url(base_url))
-    if allow_private:
-        return
+    plain_base_url(base_url)
+    if not allow_private:
+        checked_addresses(base_url, allow_private=False, resolve=resolve)
+
+
+def checked_addresses(
+    base_url: str,
+    *,
+    allow_private: bool,
+    resolve: Callable[[str, int], Iterable[str]] = resolved,
+    name: str = "the base_url",
+) -> list[str]:
+    """Return the addresses of a host, all of which may be called: whoever connects to one of them is guarded.
+
+    Raises what check_base_url raises.
+    """
+    parts = urlsplit(plain_base_url(base_url, name=name))
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         addresses = list(resolve(host, port))
     except (OSError, UnicodeError):
-        raise HostNotFound(f"the host {host} of the base_url cannot be found") from None
+        raise HostNotFound(f"the host {host} of {name} cannot be found") from None
     if not addresses:
-        raise HostNotFound(f"the host {host} of the base_url has no address")
-    refuse_private(host, addresses)
+        raise HostNotFound(f"the host {host} of {name} has no address")
+    if not allow_private:
+        refuse_private(host, addresses, name=name)
+    return addresses
 
 
-def refuse_private(host: str, addresses: Iterable[str]) -> None:
+def refuse_private(host: str, addresses: Iterable[str], *, name: str = "the base_url") -> None:
     """Raise BadProvider if one of the addresses that a host leads to is not public."""
     for text in addresses:
         if not _public(text):
             raise BadProvider(
-                f"the host {host} of the base_url leads to {text}, which is not a public address; "
+                f"the host {host} of {name} leads to {text}, which is not a public address; "
                 "private addresses must be allowed first (FALSESTEP_ALLOW_PRIVATE_PROVIDERS=1)"
             )
 

@@ -15,10 +15,10 @@ from monitoring.models import Condition, Monitor
 from monitoring.services import MonitorSettings
 
 
-def budget_field(**options: Any) -> forms.DecimalField:
-    """Return a field for a budget in USD that may stay empty."""
+def budget_field(*, required: bool = False, **options: Any) -> forms.DecimalField:
+    """Return a field for a budget in USD, which may stay empty unless it is required."""
     return forms.DecimalField(
-        required=False,
+        required=required,
         min_value=Decimal("0.000001"),
         max_digits=12,
         decimal_places=6,

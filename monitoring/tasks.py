@@ -10,12 +10,14 @@ from celery import shared_task, signals
 from django.db import connection
 
 from annotation.access import study_named
+from annotation.models import Study
 from core.models import User
 from monitoring.concerns.raising import raise_concerns, traces_to_read
 from monitoring.debate.arm import Debaters, run_debate, traces_to_debate
 from monitoring.engine import heartbeat, identity, provider_batches, sweeper, waking, worker
 from monitoring.engine.planning import monitors_named
 from monitoring.generation import generate_traces
+from monitoring.retention import remove_replies
 
 # One byte shared by a worker and the pool processes forked from it: set once the worker is told to stop.
 _stopping = mmap.mmap(-1, 1)
@@ -51,7 +53,9 @@ def sweep() -> None:
 
 # Acknowledged when it starts: whoever is killed in it runs the command again, which goes on where it stopped.
 @shared_task(name="monitoring.tasks.debate", acks_late=False)
-def debate(slug: str, names: dict[str, str], keys: list[str] | None, max_cost: str | None) -> None:
+def debate(
+    slug: str, names: dict[str, str], keys: list[str] | None, max_cost: str | None, actor: int | None = None
+) -> None:
     """Run the debate arm."""
     study = study_named(slug)
     speakers = {role: monitors_named(study, [name])[0] for role, name in names.items()}
@@ -60,19 +64,19 @@ def debate(slug: str, names: dict[str, str], keys: list[str] | None, max_cost: s
         debaters=Debaters(**speakers),
         traces=traces_to_debate(study, keys),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=None,
+        actor=User.objects.filter(pk=actor).first(),
     )
 
 
 @shared_task(name="monitoring.tasks.generate", acks_late=False)
-def generate(slug: str, names: list[str], max_cost: str | None) -> None:
+def generate(slug: str, names: list[str], max_cost: str | None, actor: int | None = None) -> None:
     """Generate traces."""
     study = study_named(slug)
     generate_traces(
         study=study,
         monitors=monitors_named(study, names),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=None,
+        actor=User.objects.filter(pk=actor).first(),
     )
 
 
@@ -93,6 +97,13 @@ def concerns(
         max_cost=None if max_cost is None else Decimal(max_cost),
         actor=None if actor_id is None else User.objects.filter(pk=actor_id).first(),
     )
+
+
+@shared_task(name="monitoring.tasks.remove_replies")
+def remove_old_replies() -> None:
+    """Remove the replies that are older than their study's retention rule."""
+    for study in Study.objects.filter(keep_replies_days__isnull=False).order_by("pk"):
+        remove_replies(study=study, actor=None)
 
 
 @signals.worker_ready.connect

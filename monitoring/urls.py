@@ -2,6 +2,7 @@
 
 from django.urls import include, path
 
+from monitoring.asked import views as asked
 from monitoring.concerns import views as concerns
 from monitoring.graders import views as graders
 from monitoring.views import batches, monitors, runs
@@ -16,6 +17,8 @@ urlpatterns = [
     path("studies/<slug:slug>/concerns/ask/", concerns.ask, name="concerns_ask"),
     path("studies/<slug:slug>/monitors/", monitors.monitors, name="monitors"),
     path("studies/<slug:slug>/monitors/add/", monitors.add, name="monitor_add"),
+    path("studies/<slug:slug>/asked/debate/", asked.debate, name="debate_order"),
+    path("studies/<slug:slug>/asked/traces/", asked.generation, name="generation_order"),
     path("studies/<slug:slug>/batches/", batches.batches, name="batches"),
     path("studies/<slug:slug>/batches/new/", batches.new, name="batch_new"),
     path("studies/<slug:slug>/batches/<int:number>/", batches.batch, name="batch"),

@@ -115,7 +115,9 @@ def verdicts_of(run: Run, person: User, filters: Filters) -> QuerySet[Verdict]:
 def visible(run: Run, person: User) -> QuerySet[Verdict]:
     """Return the verdicts of a run on traces that are not hidden from a person."""
     hidden = blindness.hidden_traces(run.batch.study, person)
-    return Verdict.objects.filter(run=run).exclude(trace__in=hidden.values("pk"))
+    # The study is named although the run implies it: only so can questions be walked in order, a page at a time.
+    here = Verdict.objects.filter(run=run, trace__question__study=run.batch.study_id)
+    return here.exclude(trace__in=hidden.values("pk"))
 
 
 def _beside(run: Run, kind: str) -> Q:
@@ -224,6 +226,7 @@ def _told(run: Run, sight: Sight) -> Iterator[tuple[Row, list[Attempt]]]:
 def _line(run: Run, row: Row, attempts: list[Attempt]) -> dict[str, Any]:
     verdict, label = row.verdict, row.label
     return {
+        "canary": run.batch.study.canary,
         "question_id": verdict.trace.question.external_id,
         "response_label": verdict.trace.response_label,
         "monitor": run.monitor.slug,
@@ -257,6 +260,8 @@ def attempt_as_json(attempt: Attempt) -> dict[str, Any]:
         "number": attempt.number,
         "messages": attempt.messages,
         "reply": attempt.reply,
+        "reply_sha256": attempt.reply_sha256,
+        "reply_removed_at": attempt.reply_removed_at.isoformat() if attempt.reply_removed_at else None,
         "finish_reason": attempt.finish_reason,
         "served_model": attempt.served_model,
         "input_tokens": attempt.input_tokens,

@@ -37,6 +37,5 @@ def plain(amount: Decimal | None) -> str:
 
 def rate(per_second: float) -> str:
     """Return a rate of calls with a unit in which it is easily read."""
-    if per_second >= 1:
-        return f"{per_second:.0f} calls a second"
-    return f"{max(1, round(per_second * 60))} calls a minute"
+    number, unit = (per_second, "second") if per_second >= 1 else (max(1, per_second * 60), "minute")
+    return f"{number:.0f} call{'' if round(number) == 1 else 's'} a {unit}"

@@ -212,6 +212,12 @@ def _fast_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(autouse=True)
+def _own_counts(settings: Any) -> None:
+    """Count in this process: clearing a cache in Redis would empty the broker beside it."""
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+
 @pytest.fixture
 def study(db: None) -> Study:
     """An empty study with the cast in it."""

@@ -24,6 +24,7 @@ GROUPS = {
 }
 # After the groups, the files that take longest; then all others, those with many tests first.
 LONG = (
+    "tests/test_page_matrix.py",
     "tests/api/test_fuzz.py",
     "tests/annotation/test_export_labels.py",
     "tests/monitoring/test_report_files.py",

@@ -33,6 +33,7 @@ pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 # Tokens against forgery are random on every page: 64 letters and digits, unlike a sha256 not all of them small.
+OWN_HEADERS = {"Expires", "X-Request-ID"}  # of the moment, and of the one request
 TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
 
 # What a lead, who may hold every other role too, gets before deciding: a page ("shown"), a refusal as long as
@@ -40,6 +41,7 @@ TOKEN = re.compile(rb"\b(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}\b")
 # address only takes orders ("orders").
 PAGES = {
     "healthz": "shown",
+    "metrics": "nothing",
     "login": "shown",
     "home": "shown",
     "tokens": "shown",
@@ -74,6 +76,8 @@ PAGES = {
     "concerns": "shown",
     "concerns_ask": "orders",
     "monitors": "shown",
+    "debate_order": "shown",
+    "generation_order": "shown",
     "monitor_add": "orders",
     "batches": "shown",
     "batch_new": "shown",
@@ -82,6 +86,7 @@ PAGES = {
     "training": "shown",
     "guideline_version": "shown",
     "queue_rules": "shown",
+    "webhooks": "shown",
     "verification": "shown",
     "verify_trace": "shown",
     "grading": "shown",
@@ -99,6 +104,8 @@ PAGES = {
     "expert_item": "nothing",
     "key_audit": "nothing",
     "change_rules": "orders",
+    "webhook_add": "orders",
+    "webhook_remove": "orders",
     "set_priority": "orders",
     "pause_person": "orders",
     "resume_person": "orders",
@@ -119,6 +126,12 @@ PAGES = {
     "logout": "orders",
     "theme": "orders",
     "token_revoke": "orders",
+    "oidc_authentication_init": "nothing",
+    "oidc_authentication_callback": "nothing",
+    "people": "shown",
+    "invite": "orders",
+    "invitation_revoke": "orders",
+    "invitation": "nothing",
     "queue_next": "orders",
     "report_key": "orders",
     "skip": "orders",
@@ -190,6 +203,7 @@ class Site:
         "monitor": "always",
         "condition": "BLIND",
         "prefix": "x",
+        "key": "no-such-invitation",
     }
 
     def __init__(self, study: Study, client: Client) -> None:
@@ -290,7 +304,7 @@ class Site:
         for name, address in listed:
             answer = self.client.get(address)
             content = b"".join(answer.streaming_content) if answer.streaming else answer.content
-            told = [(header, value) for header, value in answer.headers.items() if header != "Expires"]
+            told = [(header, value) for header, value in answer.headers.items() if header not in OWN_HEADERS]
             headers = repr(sorted(told)).encode()
             answers.append((name, f"GET {address}", answer.status_code, TOKEN.sub(b"", content) + headers))
         for name, address in listed:

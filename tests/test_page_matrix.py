@@ -28,7 +28,14 @@ TABLE = Path(__file__).parent / "page_matrix.json"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 PEOPLE = ("anonymous", "annotator", "lead", "administrator", "foreigner")
 # What opens without signing in; everything else leads to the sign-in page, whatever the method.
-OPEN = {"login", "theme", "healthz"}
+OPEN = {
+    "login",
+    "theme",
+    "healthz",
+    "invitation",
+    "oidc_authentication_init",
+    "oidc_authentication_callback",
+}
 SIGN_IN = "302"
 
 

@@ -23,13 +23,15 @@ class Migration(migrations.Migration):
         UnguardFinalRows("adjudication_decision"),
         migrations.RemoveConstraint(model_name="decision", name="decision range holds its step"),
         migrations.AddConstraint(
-            model_name="decision", constraint=models.CheckConstraint(condition=WHOLE, name="decision range holds its step")
+            model_name="decision",
+            constraint=models.CheckConstraint(condition=WHOLE, name="decision range holds its step"),
         ),
         GuardFinalRows("adjudication_decision"),
         UnguardFinalRows("adjudication_standardlabel"),
         migrations.RemoveConstraint(model_name="standardlabel", name="standard range holds its step"),
         migrations.AddConstraint(
-            model_name="standardlabel", constraint=models.CheckConstraint(condition=WHOLE, name="standard range holds its step")
+            model_name="standardlabel",
+            constraint=models.CheckConstraint(condition=WHOLE, name="standard range holds its step"),
         ),
         GuardFinalRows("adjudication_standardlabel"),
     ]

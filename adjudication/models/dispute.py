@@ -32,6 +32,11 @@ class Dispute(models.Model):
         max_length=10, blank=True, help_text="the rule that sent a trace of one arm only to the lead"
     )
     awaits_labels = models.BooleanField(default=False)
+    # Copies of what never changes, so that a list need not read every trace and question to sort or to search.
+    words = models.TextField(
+        blank=True, editable=False, help_text="the question's id and subject in small letters, a line each"
+    )
+    n_steps = models.PositiveIntegerField(null=True, editable=False)
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     created_at = models.DateTimeField(auto_now_add=True)
 

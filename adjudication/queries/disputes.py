@@ -27,8 +27,8 @@ IN_STATE = {
 ORDERS: dict[str, tuple[str, ...]] = {
     "shuffled": ("token",),
     "weight": ("-differs_in_answer", "-differs_in_presence", "-differs_in_step", "token"),
-    "question": ("trace__question__external_id", "token"),
-    "length": ("trace__n_steps", "token"),
+    "question": ("words", "token"),
+    "length": ("n_steps", "token"),
 }
 
 
@@ -124,9 +124,7 @@ def disputes_in(
     if kind is not None:
         disputes = disputes.filter(OF_KIND[kind])
     if words:
-        disputes = disputes.filter(
-            Q(trace__question__external_id__icontains=words) | Q(trace__question__subject__icontains=words)
-        )
+        disputes = disputes.filter(words__contains=words.lower())
     return disputes.order_by(*ORDERS[order])
 
 
@@ -142,12 +140,11 @@ def disputes_by_key(keys: Sequence[int]) -> list[Dispute]:
 
 
 def decided_with_debate(study: Study) -> QuerySet[Dispute]:
-    """Return the decided disputes on whose traces a debate was stored, by question."""
+    """Return the decided disputes on whose traces a debate was stored, by question; read by `disputes_by_key`."""
     return (
         Dispute.objects.filter(study=study, status=Dispute.Status.DECIDED)
         .filter(Exists(DebateRound.objects.filter(trace=OuterRef("trace"))))
-        .select_related("trace__question")
-        .order_by("trace__question__external_id", "token")
+        .order_by(*ORDERS["question"])
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import TypeVar
 
 from django.db.models import Count, QuerySet
@@ -56,8 +59,15 @@ ONE_ARM = frozenset({"human_only", "debate_only"})
 def card_of(standard: ReferenceStandard) -> Card:
     """Count a standard's labels by status, cell and provenance (of the ready ones).
 
-    Labels of either arm alone are counted as one: a card says nothing that tells the arms apart.
+    Labels of either arm alone are counted as one: a card says nothing that tells the arms apart. Counted once:
+    a frozen version never changes.
     """
+    return _card(*_version(standard))
+
+
+@lru_cache(maxsize=64)
+def _card(pk: int, *_told_apart_by: object) -> Card:
+    standard = ReferenceStandard.objects.get(pk=pk)
     rows = [
         _Count(*row)
         for row in standard.labels.order_by()
@@ -117,6 +127,57 @@ def roles_of(trace_ids: Collection[int]) -> dict[int, CriticalRole]:
     return {role.trace_id: role for role in CODED.filter(trace__in=trace_ids).select_related("coded_by")}
 
 
+def _version(standard: ReferenceStandard) -> tuple[int, str, datetime]:
+    """Return what tells a frozen version from any other that ever had its key."""
+    return standard.pk, standard.sha256, standard.created_at
+
+
+@dataclass(frozen=True)
+class CriticalTraces:
+    """The critical traces of a standard by token, with the kind of role coded on each (blank: uncoded)."""
+
+    labels: tuple[int, ...]
+    kinds: tuple[str, ...]
+
+    def of_kind(self, kind: str | None) -> list[int]:
+        """Return the keys of the labels of one kind of role, or of all; `uncoded` for those without."""
+        if kind is None:
+            return list(self.labels)
+        wanted = "" if kind == "uncoded" else kind
+        return [pk for pk, coded in zip(self.labels, self.kinds, strict=True) if coded == wanted]
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Return (kind, title, critical traces coded so), the uncoded ones last."""
+        found = Counter(self.kinds)
+        counts = [(value, str(title), found[value]) for value, title in CriticalRole.Kind.choices]
+        return [*counts, ("uncoded", "Uncoded", found[""])]
+
+
+def critical_traces(standard: ReferenceStandard) -> CriticalTraces:
+    """Return the critical traces of a standard with their roles; which they are, and in what order, is read once."""
+    order = _critical_order(*_version(standard))
+    coded = dict(CODED.filter(trace__study=standard.study_id).values_list("trace", "kind"))
+    return CriticalTraces(
+        labels=tuple(pk for pk, _ in order), kinds=tuple(coded.get(trace, "") for _, trace in order)
+    )
+
+
+@lru_cache(maxsize=16)
+def _critical_order(pk: int, *_told_apart_by: object) -> tuple[tuple[int, int], ...]:
+    return tuple(critical_labels(ReferenceStandard.objects.get(pk=pk)).values_list("pk", "trace_id"))
+
+
+def critical_labels_by_key(keys: Sequence[int]) -> list[StandardLabel]:
+    """Return labels with their traces and questions, in the order of the keys, without long texts."""
+    found = (
+        StandardLabel.objects.select_related("trace__question", "reference_answer")
+        .defer("trace__steps", "trace__preamble", "trace__question__statement", "trace__question__rationale")
+        .in_bulk(list(keys))
+    )
+    return [found[key] for key in keys if key in found]
+
+
 def critical_labels(standard: ReferenceStandard, *, kind: str | None = None) -> QuerySet[StandardLabel]:
     """Return the critical labels of a standard by token; of one kind of role, or `uncoded`."""
     labels = standard.labels.filter(
@@ -131,15 +192,7 @@ def critical_labels(standard: ReferenceStandard, *, kind: str | None = None) -> 
 
 def role_counts(standard: ReferenceStandard) -> list[tuple[str, str, int]]:
     """Return (kind, title, critical traces coded so), the uncoded ones last."""
-    critical = critical_labels(standard)
-    found = dict(
-        CODED.filter(trace__in=critical.order_by().values("trace"))
-        .values_list("kind")
-        .annotate(total=Count("pk"))
-        .order_by()
-    )
-    counts = [(value, str(title), found.get(value, 0)) for value, title in CriticalRole.Kind.choices]
-    return [*counts, ("uncoded", "Uncoded", critical.count() - sum(found.values()))]
+    return critical_traces(standard).counts
 
 
 def next_uncoded(standard: ReferenceStandard, *, after: str) -> str | None:

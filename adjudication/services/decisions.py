@@ -18,7 +18,7 @@ from adjudication.services.rulings import InvalidDecision, checked, required, ru
 from adjudication.sources import shown_to
 from annotation.models import Question, ReferenceAnswer
 from annotation.services import tally
-from core import audit
+from core import audit, webhooks
 from core.errors import Conflict
 from core.models import User
 
@@ -181,6 +181,11 @@ def decide(
             "reference_answer_version": answer.version if answer else None,
             "exclusion": question.exclusion_reason,
         },
+    )
+    webhooks.emit(
+        scope=study.slug,
+        event=webhooks.Event.DISPUTE_DECIDED,
+        ids={"dispute": dispute.token, "revision": decision.revision},
     )
     return decision
 

@@ -82,8 +82,8 @@ def recompute_disputes(
     unseen = wanted.keys() - seen
     settled = _settled(study, unseen, tallies, question) if unseen else set()
     fresh = [
-        Dispute(study=study, trace_id=trace_id, **wanted[trace_id]._asdict())
-        for trace_id in sorted(unseen - settled)
+        Dispute(study=study, trace_id=trace_id, words=words, n_steps=n_steps, **wanted[trace_id]._asdict())
+        for trace_id, words, n_steps in _copied(sorted(unseen - settled))
     ]
     # Two recomputations at once may open the same dispute: the database keeps one.
     Dispute.objects.bulk_create(fresh, batch_size=CHUNK, ignore_conflicts=True)
@@ -139,6 +139,16 @@ def _settled(
             question_status=Question.Status.INCLUDED, ruled_at=None, labelled_at=tallies[trace_id].newest
         )
     }
+
+
+def _copied(trace_ids: Iterable[int]) -> Iterator[tuple[int, str, int | None]]:
+    """Yield (trace id, words, number of steps), what the list of disputes sorts and searches by."""
+    for chunk in _chunks(trace_ids):
+        rows = Trace.objects.filter(pk__in=chunk).order_by("pk")
+        for pk, name, subject, n_steps in rows.values_list(
+            "pk", "question__external_id", "question__subject", "n_steps"
+        ):
+            yield pk, f"{name}\n{subject}".lower(), n_steps
 
 
 def _chunks(pks: Iterable[int]) -> Iterator[list[int]]:

@@ -17,7 +17,7 @@ from adjudication.services.locking import lock_study
 from adjudication.services.rulings import InvalidDecision, check_steps
 from adjudication.services.standards import Frozen, create_version, drafts_of, standard_numbered
 from annotation.models import Study
-from core import audit
+from core import audit, webhooks
 from core.errors import UserError
 from core.models import User
 
@@ -111,6 +111,11 @@ def patch_standard(
                 "reason": reason,
                 "changes": told,
             },
+        )
+        webhooks.emit(
+            scope=study.slug,
+            event=webhooks.Event.STANDARD_FROZEN,
+            ids={"standard": frozen.standard.version, "sha256": frozen.standard.sha256},
         )
     return frozen
 

@@ -14,7 +14,7 @@ from adjudication.services.disputes import recompute_disputes
 from adjudication.services.hashing import StandardRow, standard_sha256, text_sha256
 from adjudication.services.locking import lock_study
 from annotation.models import GuidelineVersion, Study
-from core import audit, bulk
+from core import audit, bulk, webhooks
 from core.errors import UserError
 from core.models import AuditEntry, User
 
@@ -82,6 +82,11 @@ def freeze_standard(
                 "traces": len(drafts),
                 "conditions": {condition.name: condition.count for condition in conditions},
             },
+        )
+        webhooks.emit(
+            scope=study.slug,
+            event=webhooks.Event.STANDARD_FROZEN,
+            ids={"standard": standard.version, "sha256": digest},
         )
     return Frozen(standard, created=True, notes=tuple(conditions))
 

@@ -21,15 +21,17 @@ def debates(request: HttpRequest, slug: str) -> HttpResponse:
     """List the decided disputes whose debate was stored."""
     person = person_of(request)
     study = access.study_of_standards(person, slug)
-    page = Paginator(queries.decided_with_debate(study), PER_PAGE).get_page(request.GET.get("page"))
-    letters = queries.letters_for([one.trace_id for one in page.object_list], study=study, person=person)
+    keys = queries.decided_with_debate(study).values_list("pk", flat=True)
+    page = Paginator(keys, PER_PAGE).get_page(request.GET.get("page"))
+    found = queries.disputes_by_key(list(page.object_list))
+    letters = queries.letters_for([one.trace_id for one in found], study=study, person=person)
     return render(
         request,
         "adjudication/debates.html",
         {
             "study": study,
             "page": page,
-            "rows": [(dispute, letters[dispute.trace_id]) for dispute in page.object_list],
+            "rows": [(dispute, letters[dispute.trace_id]) for dispute in found],
         },
     )
 

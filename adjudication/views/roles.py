@@ -28,9 +28,10 @@ def roles(request: HttpRequest, slug: str, version: int) -> HttpResponse:
     standard = access.standard_for(person, slug, version)
     asked = request.GET.get("kind", "")
     kind = asked if asked in (*CriticalRole.Kind.values, "uncoded") else None
-    counts = queries.role_counts(standard)
-    page = Paginator(queries.critical_labels(standard, kind=kind), PER_PAGE).get_page(request.GET.get("page"))
-    found = list(page.object_list)
+    critical = queries.critical_traces(standard)
+    counts = critical.counts
+    page = Paginator(critical.of_kind(kind), PER_PAGE).get_page(request.GET.get("page"))
+    found = queries.critical_labels_by_key(list(page.object_list))
     coded = queries.roles_of([label.trace_id for label in found])
     letters = queries.letters_for([label.trace_id for label in found], study=standard.study, person=person)
     return render(

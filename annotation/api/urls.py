@@ -2,8 +2,9 @@
 
 from django.urls import path
 
-from annotation.api import views
+from annotation.api import views, webhooks
 
+WEBHOOKS = "studies/<slug:slug>/webhooks/"
 TRACE = "studies/<slug:slug>/traces/<slug:token>/"
 
 urlpatterns = [
@@ -15,6 +16,9 @@ urlpatterns = [
     path("studies/<slug:slug>/next/", views.NextView.as_view(), name="api-next"),
     path("studies/<slug:slug>/labels/", views.OwnLabelsView.as_view(), name="api-labels"),
     path("studies/<slug:slug>/drafts/", views.OwnDraftsView.as_view(), name="api-drafts"),
+    path(WEBHOOKS, webhooks.WebhooksView.as_view(), name="api-webhooks"),
+    path(WEBHOOKS + "deliveries/", webhooks.DeliveriesView.as_view(), name="api-webhook-deliveries"),
+    path(WEBHOOKS + "<slug:token>/remove/", webhooks.RemoveWebhookView.as_view(), name="api-remove-webhook"),
     path(TRACE, views.TraceView.as_view(), name="api-trace"),
     path(TRACE + "label/", views.LabelView.as_view(), name="api-label"),
     path(TRACE + "draft/", views.DraftView.as_view(), name="api-draft"),

@@ -19,6 +19,7 @@ from annotation.steps import cut, listed
 
 QUESTION_FIELDS = frozenset(
     {
+        "canary",  # of an export; the study it comes to has its own
         "question_id",
         "statement",
         "reference_answer",

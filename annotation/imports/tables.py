@@ -14,6 +14,7 @@ from core.errors import UserError
 
 DELIMITERS = (",", ";", "\t")
 BATCH = 500
+MAX_UNPACKED = 1 << 30  # bytes of one row group of Parquet, which is unpacked as a whole
 WHOLE = re.compile(r"[0-9]{1,18}\Z")
 TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -42,7 +43,10 @@ def csv_rows(source: Source, kinds: Mapping[str, Kind]) -> Iterator[Row]:
     lines = source.text_lines()
     head = next(lines, "")
     delimiter = max(DELIMITERS, key=head.count)
-    names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
+    try:
+        names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise UserError(f"{source.name}: the head is not CSV: {error}") from error
     if not all(names):
         raise UserError(f"{source.name} has a head with a column that has no name")
     for name in names:
@@ -81,6 +85,7 @@ def parquet_rows(
 
     try:
         file = pq.ParquetFile(source.whole_file())
+        _refuse_bombs(source, file.metadata)
         names = file.schema_arrow.names
         number = 0
         for group in file.iter_batches(batch_size=batch, columns=columns(names) if columns else None):
@@ -92,6 +97,17 @@ def parquet_rows(
                     yield Row(number, fields)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         raise UserError(f"{source.name} is no Parquet file that can be read: {error}") from error
+
+
+def _refuse_bombs(source: Source, metadata: Any) -> None:
+    """Raise UserError for a file whose parts unpack to more than a machine should be asked to hold."""
+    for number in range(metadata.num_row_groups):
+        size = metadata.row_group(number).total_byte_size
+        if size > MAX_UNPACKED:
+            raise UserError(
+                f"{source.name}: row group {number + 1} unpacks to {size >> 20} MB, more than "
+                f"{MAX_UNPACKED >> 20} MB; write the file in smaller row groups"
+            )
 
 
 def _text(cell: str) -> str | None:

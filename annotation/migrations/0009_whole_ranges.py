@@ -23,7 +23,8 @@ class Migration(migrations.Migration):
         UnguardFinalRows("annotation_label"),
         migrations.RemoveConstraint(model_name="label", name="label range holds its step"),
         migrations.AddConstraint(
-            model_name="label", constraint=models.CheckConstraint(condition=WHOLE, name="label range holds its step")
+            model_name="label",
+            constraint=models.CheckConstraint(condition=WHOLE, name="label range holds its step"),
         ),
         GuardFinalRows("annotation_label"),
     ]

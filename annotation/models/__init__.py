@@ -1,6 +1,7 @@
 """Models of studies and of the labels put on their traces."""
 
 from annotation.models.debate import DebateRound
+from annotation.models.invitation import Invitation
 from annotation.models.label import Draft, GuidelineVersion, KeyReport, Label, Reservation, Skip
 from annotation.models.pilot import Coherence, ErrorType, PilotJudgement
 from annotation.models.queue import Assignment, Pause, PersonProgress, StudyProgress, TraceProgress
@@ -17,6 +18,7 @@ __all__ = [
     "GateAnswer",
     "GateResult",
     "GuidelineVersion",
+    "Invitation",
     "KeyReport",
     "Label",
     "Membership",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,11 @@ def new_token() -> str:
 def new_masking_key() -> str:
     """Return the secret by which a study shuffles letters and proposals."""
     return secrets.token_hex(32)
+
+
+def new_canary() -> str:
+    """Return a string that stands nowhere else, by which texts of a study are known in another's data."""
+    return f"falsestep-canary-{uuid.uuid4()}"
 
 
 class Study(models.Model):
@@ -55,11 +61,25 @@ class Study(models.Model):
         help_text="percent of each subject's questions that people read, under stratified coverage",
     )
     sharing = models.CharField(max_length=10, choices=Sharing, default=Sharing.FREE)
+    canary = models.CharField(
+        max_length=60,
+        unique=True,
+        default=new_canary,
+        editable=False,
+        help_text="stands in every export with texts, so that training data that holds them can be told",
+    )
+    keep_replies_days = models.PositiveSmallIntegerField(
+        null=True, help_text="days after which the texts of models' replies are removed; null keeps them"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "studies"
         constraints = [
+            models.CheckConstraint(
+                condition=Q(keep_replies_days__isnull=True) | Q(keep_replies_days__gte=1),
+                name="replies are kept for at least a day",
+            ),
             models.CheckConstraint(
                 condition=Q(kind__in=["pilot", "main"]), name="a study is a pilot or a main one"
             ),

@@ -11,7 +11,7 @@ from annotation.pilot import NO_PILOT, PilotValues, values_of
 from annotation.queries import current_label, labeller_name
 from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
-from core import audit
+from core import audit, webhooks
 from core.errors import Conflict, UserError
 from core.models import User
 
@@ -110,6 +110,8 @@ def _record(
         PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
     if standing is None:
         tally.label_added(trace=trace, labeller=label.labeller)
+    if standing is None:
+        _tell(trace)
     # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
     hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
     audit.record(
@@ -127,6 +129,16 @@ def _record(
         },
     )
     return label
+
+
+def _tell(trace: Trace) -> None:
+    """Tell webhooks of a new label, unless its trace is in dispute.
+
+    A message may reach a lead: it must not tell which of the proposals before them came from a person.
+    """
+    scope, event = trace.study.slug, webhooks.Event.LABEL_SUBMITTED
+    if webhooks.wants(scope, event) and not blindness.undecided(trace.study).filter(pk=trace.pk).exists():
+        webhooks.emit(scope=scope, event=event, ids={"trace": trace.token})
 
 
 def _active_seconds(told: int | None, standing: Label | None) -> int | None:

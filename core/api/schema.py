@@ -7,9 +7,11 @@ from typing import Any
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema as SpectacularSchema
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from core.api.errors import ErrorSerializer
+from core.idempotency import LONGEST_KEY
 
 WORDS = {
     "400": "The request does not read as described; `fields` says where.",
@@ -25,6 +27,30 @@ WORDS = {
 }
 
 
+IDEMPOTENCY_KEY = OpenApiParameter(
+    name="Idempotency-Key",
+    type={"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+    location=OpenApiParameter.HEADER,
+    description="Any string of your choice: the same request with it again, within 24 hours, gives the same answer "
+    "and does nothing; another request with it is refused (422).",
+)
+RETRY_AFTER = OpenApiParameter(
+    name="Retry-After",
+    type=OpenApiTypes.INT,
+    location=OpenApiParameter.HEADER,
+    description="Seconds until the next request is answered.",
+    response=["429"],
+)
+REPLAYED = OpenApiParameter(
+    name="Idempotency-Replayed",
+    type=OpenApiTypes.STR,
+    location=OpenApiParameter.HEADER,
+    enum=["true"],
+    description="This answer was kept: nothing was done now.",
+    response=["200", "201"],
+)
+
+
 class AutoSchema(SpectacularSchema):
     """Adds the errors that follow from the kind of an operation, and tags by the second part of the path."""
 
@@ -32,6 +58,11 @@ class AutoSchema(SpectacularSchema):
         """Return the part of the application: studies, disputes, batches ..."""
         words = [word for word in self.path.split("/") if word and not word.startswith("{")][2:]
         return [words[1] if words[0] == "studies" and len(words) > 1 else words[0]]
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the headers that every operation shares."""
+        shared = [RETRY_AFTER]
+        return shared if self.method == "GET" else [*shared, IDEMPOTENCY_KEY, REPLAYED]
 
     def _get_response_bodies(self, direction: str = "response") -> Any:
         bodies = super()._get_response_bodies(direction)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions, permissions, serializers
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core import sudo
+from core import idempotency, sudo
 from core.access import person_of
 from core.api.limits import Pages, heavy
 from core.models import ApiToken, Scope, User
@@ -57,6 +59,37 @@ class ApiView(APIView):
         if self.request.method in self.heavy_methods:
             return heavy(self.request)
         return super().get_throttles()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Let the gates speak first; then a write with an Idempotency-Key is done once."""
+        super().initial(request, *args, **kwargs)
+        key = request.headers.get("Idempotency-Key")
+        method = (request.method or "").lower()
+        if key is None or request.method in permissions.SAFE_METHODS or not hasattr(self, method):
+            return
+        try:
+            idempotency.checked_key(key)
+        except idempotency.BadKey as error:
+            raise exceptions.ParseError(str(error)) from None
+        # DRF takes the handler from here next.
+        setattr(self, method, partial(self._once, getattr(self, method), key))
+
+    def _once(
+        self, handler: Callable[..., Response], key: str, request: Request, *args: Any, **kwargs: Any
+    ) -> Response:
+        def work() -> tuple[int, str]:
+            answer = handler(request, *args, **kwargs)
+            return answer.status_code, JSONRenderer().render(answer.data).decode()
+
+        method, address = str(request.method), request.get_full_path()
+        kept = idempotency.once(
+            person=self.person,
+            key=key,
+            request=idempotency.fingerprint(method, address, request.data),
+            work=work,
+        )
+        headers = {"Idempotency-Replayed": "true"} if kept.again else None
+        return Response(json.loads(kept.text) if kept.text else None, status=kept.status, headers=headers)
 
     def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> Any:
         """Let nothing between here and the reader keep an answer: most of them are for one person."""

@@ -20,6 +20,46 @@ _DEFINITION = re.compile(
     r"include|write|openout|read)(?![A-Za-z])"
 )
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)", re.DOTALL)
+_FENCES = re.compile(
+    r"\\(?P<stretched>left|middle|right)(?![A-Za-z])\s*(?:\\(?:[A-Za-z]+|.)|.)|\\(?:[A-Za-z]+|.)|[()\[\]{}&]",
+    re.DOTALL,
+)
+_OPENERS = {"(", "[", r"\{"} | {
+    "\\" + name
+    for name in [
+        "lbrace",
+        "lbrack",
+        "lparen",
+        "langle",
+        "lfloor",
+        "lceil",
+        "lvert",
+        "lVert",
+        "lgroup",
+        "lmoustache",
+        "ulcorner",
+        "llcorner",
+    ]
+}
+_CLOSERS = {")", "]", r"\}"} | {
+    "\\" + name
+    for name in [
+        "rbrace",
+        "rbrack",
+        "rparen",
+        "rangle",
+        "rfloor",
+        "rceil",
+        "rvert",
+        "rVert",
+        "rgroup",
+        "rmoustache",
+        "urcorner",
+        "lrcorner",
+    ]
+}
+# The converter looks for the end of a bracket that has none twice over, so that each one doubles its work.
+MAX_SEARCH = 1_000_000
 _STYLE = re.compile(r' style="([^"]*)"')
 _TAG = re.compile(r"<(/?)[a-z][^>]*?(/?)>")
 _CONVERTER = LatexToMathML(fancy_error=False, max_expansions=500)
@@ -60,6 +100,7 @@ def mathml(tex: str, *, display: bool) -> str:
     try:
         prepared = rewrite(source)
         _check_bounds(prepared, factor=2)
+        _check_search(prepared)
         found = _CONVERTER.convert_with_local_state(prepared, displaystyle=display)
     except LatexError as error:
         raise Unreadable(str(error).strip() or "not valid LaTeX") from error
@@ -95,6 +136,30 @@ def _check_bounds(tex: str, *, factor: int = 1) -> None:
                 raise Unreadable(f"braces more than {MAX_BRACES} deep")
         elif character == "}" and depth:
             depth -= 1
+
+
+def _unclosed(tex: str) -> int:
+    """Count the brackets that nothing closes within their braces; a cell of a table ends the search for them."""
+    left, groups = 0, [0]
+    for match in _FENCES.finditer(tex):
+        word, stretched = match.group(), match["stretched"]
+        if word == "{" or stretched == "left":
+            groups.append(0)
+        elif word == "}" or stretched == "right":
+            left += groups.pop()
+            groups = groups or [0]
+        elif word in ("&", r"\\"):
+            groups[-1] = 0
+        elif word in _OPENERS:
+            groups[-1] += 1
+        elif word in _CLOSERS and groups[-1]:
+            groups[-1] -= 1
+    return left + sum(groups)
+
+
+def _check_search(tex: str) -> None:
+    if len(tex) << min(_unclosed(tex), 60) > MAX_SEARCH:
+        raise Unreadable("too many brackets are never closed")
 
 
 def _check_depth(markup: str) -> None:

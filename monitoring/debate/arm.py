@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation import hooks
 from annotation.models import DebateRound, Label, Study, Trace
@@ -75,16 +76,16 @@ class _Case:
         return f"{self.trace.question.external_id}/{self.trace.response_label}"
 
 
+def debatable(study: Study) -> QuerySet[Trace]:
+    """Return the traces of included questions that have a text; hidden check items are nobody's to debate."""
+    found = Trace.objects.filter(study=study, question__status="included", n_steps__isnull=False)
+    return found.exclude(steps=[]).filter(check_item__isnull=True)
+
+
 def traces_to_debate(study: Study, keys: Sequence[str] | None) -> list[Trace]:
     """Return the traces of included questions that have a text and no consensus; of `keys` (QID/LABEL) if given."""
-    found = (
-        Trace.objects.filter(study=study, question__status="included", n_steps__isnull=False)
-        .exclude(steps=[])
-        .filter(check_item__isnull=True)
-        .select_related("question")
-        .order_by("question__external_id", "response_label")
-    )
-    traces = list(found)
+    found = debatable(study).select_related("question")
+    traces = list(found.order_by("question__external_id", "response_label"))
     if keys is not None:
         by_name = {f"{trace.question.external_id}/{trace.response_label}": trace for trace in traces}
         unknown = [key for key in keys if key not in by_name]

@@ -143,6 +143,9 @@ class Asker:
         cost = sum((row.cost for row in rows), Decimal(0))
         for row in reversed(rows):
             reply = Reply(text=row.reply, finish_reason=row.finish_reason, served_model=row.served_model)
+            if row.reply_removed_at is not None:
+                # Asking again would pay for it twice without anybody's having said so.
+                raise Unanswered("its stored reply was removed by the study's retention rule")
             if not row.error_kind and fit(reply):
                 return reply, cost
         return None, cost

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from core import audit
+from core import audit, webhooks
 from monitoring.engine.locking import locked
 from monitoring.models import Batch, Call, Run
 
@@ -36,5 +36,8 @@ def finish_if_complete(batch_id: int) -> bool:
             action="batch finished",
             subject=f"batch {batch.number}",
             payload={"spent": str(batch.spent)},
+        )
+        webhooks.emit(
+            scope=batch.study.slug, event=webhooks.Event.BATCH_FINISHED, ids={"batch": batch.number}
         )
     return True

@@ -14,6 +14,7 @@ from core.models import User
 from monitoring.engine import priors, steps, waking
 from monitoring.engine.locking import locked
 from monitoring.models import Batch, Call, Condition, Run, Verdict
+from monitoring.retention import refuse_if_removed
 
 # A reply that says something stands, even if it contradicts itself; these say nothing about the trace.
 FAILED = (
@@ -101,6 +102,8 @@ def retry_failed(*, batch: Batch, actor: User) -> int:
             told = dict(failed.values_list("trace_id", "outcome"))
             calls = Call.objects.filter(run=run, status=Call.Status.DONE, trace_id__in=told)
             if run.condition == Condition.STEP:
+                # The verdict on a trace comes of the replies on all its steps.
+                refuse_if_removed(Run.objects.filter(pk=run.pk), "trying its steps again")
                 calls = calls.filter(pk__in=steps.failed_calls(run, told))
             again = calls.update(status=Call.Status.PENDING, failures=0, invalid_replies=0, not_before=None)
             if again:

@@ -167,7 +167,7 @@ def stored_for(
 
 
 def _stored(verdict: Verdict, *, with_reply: bool) -> offline.Stored:
-    if with_reply and verdict.attempt is not None:
+    if with_reply and verdict.attempt is not None and verdict.attempt.reply_removed_at is None:
         return offline.Stored(reply=verdict.attempt.reply, finish_reason=verdict.attempt.finish_reason)
     if verdict.has_error is None:
         return offline.Stored(reply="", finish_reason="stop")

@@ -20,6 +20,7 @@ from llm import lenient, parsing, scan
 from monitoring.engine import readings, steps
 from monitoring.engine.bulk import insert_rows
 from monitoring.models import Attempt, Batch, Condition, Run, Verdict
+from monitoring.retention import refuse_if_removed
 
 CHUNK = 500
 COMPARED = ("outcome", "has_error", "first_error_step", "error_confidence")
@@ -52,6 +53,7 @@ def reparse_batch(*, batch: Batch, actor: User | None, dry_run: bool = False) ->
     runs = list(Run.objects.filter(batch=batch, n_calls__gt=0).select_related("monitor").order_by("pk"))
     if not runs:
         raise UserError(f"batch {batch.number} was not run here: there are no replies to read")
+    refuse_if_removed(Run.objects.filter(batch=batch), f"reading those of batch {batch.number} anew")
     told = Reparsed()
     with transaction.atomic():
         fresh = None if dry_run else _batch(batch)

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from core import idempotency, webhooks
 from monitoring.engine import heartbeat, identity, provider_batches, waking
 from monitoring.engine.completion import finish_if_complete
 from monitoring.engine.limits import limits
@@ -38,6 +39,10 @@ def sweep(*, wake: bool = True) -> Swept:
         finish_if_complete(batch_id)
         _look_after_chunks(batch_id)
     woken = wake_waiting() if wake else 0
+    if wake:
+        webhooks.wake_due()
+    webhooks.forget_old()
+    idempotency.forget_old()
     heartbeat.forget_the_dead()
     return Swept(returned=returned, woken=woken)
 

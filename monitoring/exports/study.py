@@ -66,7 +66,10 @@ def export_study(*, study: Study, path: str | Path, actor: User) -> ExportedStud
         name: {"rows": rows[name], "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
         for name, content in files.items()
     }
-    manifest = json.dumps({"format": "falsestep study 1", "study": study.slug, "files": entries}, indent=1)
+    manifest = json.dumps(
+        {"format": "falsestep study 1", "study": study.slug, "canary": study.canary, "files": entries},
+        indent=1,
+    )
     files[MANIFEST] = manifest.encode()
     digest = hashlib.sha256(files[MANIFEST]).hexdigest()
     with transaction.atomic():
@@ -76,7 +79,7 @@ def export_study(*, study: Study, path: str | Path, actor: User) -> ExportedStud
             actor=actor,
             action="study exported",
             subject=f"study {study.slug}",
-            payload={"rows": rows, "manifest_sha256": digest},
+            payload={"rows": rows, "manifest_sha256": digest, "canary": study.canary},
         )
         write_folder(Path(path), files, manifest=MANIFEST)
     return ExportedStudy(str(path), rows, digest)
@@ -87,6 +90,7 @@ def _questions(study: Study) -> Iterator[Row]:
     for question in questions.order_by("external_id").iterator(chunk_size=CHUNK):
         answers = sorted(question.reference_answers.all(), key=lambda answer: answer.version)
         row: Row = {
+            "canary": study.canary,
             "question_id": question.external_id,
             "statement": question.statement,
             "reference_answer": answers[0].text if answers and answers[0].version == 1 else "",

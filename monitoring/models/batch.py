@@ -158,7 +158,10 @@ class Call(models.Model):
 
 
 class Attempt(models.Model):
-    """One request, written before it leaves and completed once with what came back. Final when finished."""
+    """One request, written before it leaves and completed once with what came back.
+
+    Final when finished, but for one change: retention may take the reply's text away, once, leaving its hash.
+    """
 
     call = models.ForeignKey(Call, on_delete=models.PROTECT, related_name="attempts")
     number = models.PositiveSmallIntegerField()
@@ -177,6 +180,10 @@ class Attempt(models.Model):
         max_length=20, blank=True, help_text="transient, rate_limit, permanent or abandoned"
     )
     error = models.TextField(blank=True)
+    reply_sha256 = models.CharField(  # noqa: DJ001 - null, so that the column comes without rewriting the table
+        max_length=64, null=True, help_text="of the reply, kept when its text is removed"
+    )
+    reply_removed_at = models.DateTimeField(null=True, help_text="by the retention rule of the study")
 
     class Meta:
         constraints = [

@@ -39,6 +39,10 @@ class Inquiry(models.Model):
     latency_ms = models.PositiveIntegerField(null=True)
     error_kind = models.CharField(max_length=20, blank=True)
     error = models.TextField(blank=True)
+    reply_sha256 = models.CharField(  # noqa: DJ001 - null, so that the column comes without rewriting the table
+        max_length=64, null=True, help_text="of the reply, kept when its text is removed"
+    )
+    reply_removed_at = models.DateTimeField(null=True, help_text="by the retention rule of the study")
 
     class Meta:
         verbose_name_plural = "inquiries"

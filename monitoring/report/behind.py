@@ -1,56 +1,133 @@
-"""The traces behind a number of the report: each verdict beside the standard's label."""
+"""The traces behind a number of the report: each verdict beside the standard's label.
+
+A count leads to what was counted; a rate or a mean to what it is a rate of, with a tally from which it follows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, FilteredRelation, Q, QuerySet
+from django.db.models import Count, F, FilteredRelation, Q, QuerySet
 
 from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.models import Study
 from monitoring.models import Verdict
+from monitoring.report.involvement import KINDS, involved
 from monitoring.report.selection import Selection
-from monitoring.report.source import SAYING, chosen_runs
+from monitoring.report.source import SAYING, ChosenRun, chosen_runs
+from stats.panel import LADDER
 
-PARTS = ("condition", "monitor", "cell", "said", "place", "role", "arms", "question")
-CELLS = {
-    "clean": Q(first_error_step__isnull=True),
-    "wrong": Q(first_error_step__isnull=False, final_correct=False),
-    "critical": Q(first_error_step__isnull=False, final_correct=True),
-    "error": Q(first_error_step__isnull=False),
+PARTS = (
+    "condition",
+    "monitor",
+    "without",
+    "beside",
+    "cell",
+    "said",
+    "place",
+    "valid",
+    "given",
+    "exact",
+    "passed",
+    "among",
+    "marked",
+    "role",
+    "arms",
+    "labels",
+    "steps",
+    "question",
+)
+# The page says in words what a part asks for.
+WORDS = {
+    "without": "without {}",
+    "beside": "judged by {} too",
+    "cell": "{} traces",
+    "said": "{}",
+    "place": "step {}",
+    "valid": "judged under {} too",
+    "given": "asked under {} too",
+    "exact": "exact under {}",
+    "passed": "passed under {}",
+    "role": "role {}",
+    "arms": "arms {}",
+    "labels": "by the labels of the {} arm",
+    "steps": "{} steps",
+    "question": "question {}",
+}
+
+
+def _cells(correct: str, step: str) -> dict[str, Q]:
+    erroneous, right = Q(**{f"{step}__isnull": False}), Q(**{correct: True})
+    return {
+        "clean": ~erroneous,
+        "wrong": erroneous & ~right,
+        "critical": erroneous & right,
+        "error": erroneous,
+        "critical or clean": ~erroneous | right,
+    }
+
+
+CELLS = _cells("final_correct", "first_error_step")
+LABELS = {
+    arm: (
+        Q(**{f"{arm}_final_correct__isnull": False}),
+        _cells(f"{arm}_final_correct", f"{arm}_first_error_step"),
+    )
+    for arm in ("human", "debate")
 }
 SAID = Q(outcome__in=SAYING, has_error__isnull=False)
 FLAG = SAID & Q(has_error=True)
+PASS = SAID & Q(has_error=False)
 OUTCOMES = {
+    "valid": SAID,
     "flag": FLAG,
-    "pass": SAID & Q(has_error=False),
+    "pass": PASS,
     "failed": ~SAID,
-    "withdrawn": SAID & Q(has_error=False, prior_has_error=True),
+    "withdrawn": PASS & Q(prior_has_error=True),
+    "flagged before": SAID & Q(prior_has_error=True),
     "added": FLAG & (Q(prior_has_error=False) | Q(prior_has_error__isnull=True)),
+    "passed before": SAID & (Q(prior_has_error=False) | Q(prior_has_error__isnull=True)),
+    "with a confidence": SAID & Q(error_confidence__isnull=False),
+    "pass with a confidence": PASS & Q(error_confidence__isnull=False),
     **{str(outcome): Q(outcome=outcome) for outcome in Verdict.Outcome.values},
 }
+LENGTH_KNOWN = Q(trace__n_steps__isnull=False)
 PLACES = {
     "early": FLAG & Q(first_error_step__lt=F("label__first_error_step")),
     "exact": FLAG & Q(first_error_step=F("label__first_error_step")),
     "late": FLAG & Q(first_error_step__gt=F("label__first_error_step")),
     "missed": ~SAID | Q(has_error=False) | Q(first_error_step__isnull=True),
+    "named": FLAG & Q(first_error_step__isnull=False) & LENGTH_KNOWN,
+    "none": FLAG & Q(first_error_step__isnull=True),
+    "interior": FLAG & (Q(first_error_step__isnull=True) | ~Q(first_error_step=F("trace__n_steps"))),
 }
+BOTH = Q(human_final_correct__isnull=False, debate_final_correct__isnull=False)
+SAME = Q(human_final_correct=F("debate_final_correct")) & (
+    Q(human_first_error_step=F("debate_first_error_step"))
+    | Q(human_first_error_step__isnull=True, debate_first_error_step__isnull=True)
+)
+NAMED = BOTH & Q(human_first_error_step__isnull=False, debate_first_error_step__isnull=False)
 ARMS = {
-    "both": Q(human_final_correct__isnull=False, debate_final_correct__isnull=False),
-    "differ": Q(human_final_correct__isnull=False, debate_final_correct__isnull=False)
-    & (
-        ~Q(human_final_correct=F("debate_final_correct"))
-        | ~Q(human_first_error_step=F("debate_first_error_step"))
-        | Q(human_first_error_step__isnull=True, debate_first_error_step__isnull=False)
-        | Q(human_first_error_step__isnull=False, debate_first_error_step__isnull=True)
-    )
-    & ~Q(
-        human_final_correct=F("debate_final_correct"),
-        human_first_error_step__isnull=True,
-        debate_first_error_step__isnull=True,
+    "both": BOTH,
+    "differ": BOTH & ~SAME,
+    "undisputed": ~BOTH | SAME,
+    "both named a step": NAMED,
+    "agree on the step": Q(
+        first_error_step__isnull=False,
+        human_first_error_step=F("first_error_step"),
+        debate_first_error_step=F("first_error_step"),
     ),
+}
+KNOWN: dict[str, Mapping[str, Any]] = {
+    "cell": CELLS,
+    "said": OUTCOMES,
+    "place": PLACES,
+    "arms": ARMS,
+    "labels": LABELS,
+    "among": {"common": "judged under the whole ladder", "given": "asked under the whole ladder"},
+    "marked": KINDS | {f"not {kind}": f"not {words}" for kind, words in KINDS.items()},
 }
 
 
@@ -60,26 +137,50 @@ class Asked:
 
     condition: str = ""
     monitor: str = ""
+    without: str = ""
+    beside: str = ""
     cell: str = ""
     said: str = ""
     place: str = ""
+    valid: str = ""
+    given: str = ""
+    exact: str = ""
+    passed: str = ""
+    among: str = ""
+    marked: str = ""
     role: str = ""
     arms: str = ""
+    labels: str = ""
+    steps: str = ""
     question: str = ""
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Asked:
         """Read a query."""
         found = {name: str(values.get(name, "")) for name in PARTS}
-        for name, known in (("cell", CELLS), ("said", OUTCOMES), ("place", PLACES), ("arms", ARMS)):
+        for name, known in KNOWN.items():
             if found[name] not in known:
                 found[name] = ""
+        least, _, most = found["steps"].partition("-")
+        if not (least.isdecimal() and most.isdecimal() and max(len(least), len(most)) < 10):
+            found["steps"] = ""
         return cls(**found)
 
     @property
     def parts(self) -> list[tuple[str, str]]:
         """The parts that are set, in order."""
         return [(name, getattr(self, name)) for name in PARTS if getattr(self, name)]
+
+    @property
+    def words(self) -> str:
+        """Say what is asked for."""
+        said = [
+            str(KNOWN[name][value])
+            if name in ("among", "marked")
+            else WORDS.get(name, "{}").format(value.replace(",", " and "))
+            for name, value in self.parts
+        ]
+        return ", ".join(said) or "all ready traces"
 
     @property
     def of_verdicts(self) -> bool:
@@ -92,10 +193,17 @@ def labels_behind(standard: ReferenceStandard, asked: Asked, selection: Selectio
     found = StandardLabel.objects.filter(
         selection.on_labels(), standard=standard, status=StandardLabel.Status.READY
     )
+    cells = CELLS
+    if asked.labels:
+        judged, cells = LABELS[asked.labels]
+        found = found.filter(judged)
     if asked.cell:
-        found = found.filter(CELLS[asked.cell])
+        found = found.filter(cells[asked.cell])
     if asked.arms:
         found = found.filter(ARMS[asked.arms])
+    if asked.steps:
+        least, _, most = asked.steps.partition("-")
+        found = found.filter(trace__n_steps__gte=int(least), trace__n_steps__lte=int(most))
     if asked.question:
         found = found.filter(trace__question__external_id=asked.question)
     if asked.role:
@@ -114,14 +222,18 @@ def verdicts_behind(
 
     Columns of the standard's label are annotated as `label_correct`, `label_step`, `label_least`, `label_most`.
     """
+    chosen = chosen_runs(study)
+    monitors = {asked.monitor, asked.beside} if asked.beside else {asked.monitor}
     runs = [
-        run.pk
-        for run in chosen_runs(study)
-        if asked.condition in ("", run.condition) and asked.monitor in ("", run.monitor)
+        run
+        for run in chosen
+        if (not asked.condition or run.condition in asked.condition.split(","))
+        and (asked.monitor == "" or run.monitor in monitors)
+        and run.monitor != asked.without
     ]
-    traces = labels_behind(standard, asked, selection).order_by().values("trace_id")
+    labels = labels_behind(standard, asked, selection).order_by()
     found = (
-        Verdict.objects.filter(run_id__in=runs, trace_id__in=traces)
+        Verdict.objects.filter(run_id__in=[run.pk for run in runs], trace_id__in=labels.values("trace_id"))
         .annotate(
             label=FilteredRelation(
                 "trace__standard_labels", condition=Q(trace__standard_labels__standard=standard)
@@ -138,6 +250,101 @@ def verdicts_behind(
         found = found.filter(OUTCOMES[asked.said])
     if asked.place:
         found = found.filter(PLACES[asked.place])
+    for part, condition in (("exact", PLACES["exact"]), ("passed", PASS), ("valid", SAID), ("given", Q())):
+        for name in filter(None, getattr(asked, part).split(",")):
+            found = found.filter(_also(chosen, runs, standard, name, condition))
+    if asked.among:
+        within = Verdict.objects.filter(
+            run_id__in=[run.pk for run in chosen if run.condition in LADDER],
+            trace_id__in=labels.values("trace_id"),
+        )
+        ran = set(within.order_by().values_list("run_id", flat=True).distinct())
+        ladder = [run for run in chosen if run.pk in ran]
+        found = found.filter(_whole_ladder(ladder, runs, SAID if asked.among == "common" else Q()))
+    if asked.beside:
+        found = found.filter(_beside(runs, SAID if asked.said else Q()))
+    if asked.marked:
+        found = found.filter(_marked(study, standard, chosen, runs, asked.marked))
     return found.select_related("trace__question", "run__monitor").order_by(
         "trace__question__external_id", "trace__response_label", "run__condition", "run__monitor__slug"
     )
+
+
+def tally(found: QuerySet[Verdict]) -> dict[str, int]:
+    """Count the verdicts, their traces, and those verdicts from which the rates follow."""
+    counted = found.order_by().aggregate(
+        verdicts=Count("pk"),
+        traces=Count("trace_id", distinct=True),
+        flagged=Count("pk", filter=FLAG),
+        passed=Count("pk", filter=PASS),
+        failed=Count("pk", filter=~SAID),
+        exact=Count("pk", filter=PLACES["exact"]),
+    )
+    return {name: int(n) for name, n in counted.items()}
+
+
+def _also(
+    chosen: list[ChosenRun], runs: list[ChosenRun], standard: ReferenceStandard, name: str, condition: Q
+) -> Q:
+    """Verdicts on traces of which the same monitor said something under another condition too."""
+    said = Verdict.objects.annotate(
+        label=FilteredRelation(
+            "trace__standard_labels", condition=Q(trace__standard_labels__standard=standard)
+        )
+    ).filter(condition)
+    other = {run.monitor: run.pk for run in chosen if run.condition == name}
+    return _any(
+        Q(run_id=run.pk, trace_id__in=said.filter(run_id=other[run.monitor]).values("trace_id"))
+        for run in runs
+        if run.monitor in other
+    )
+
+
+def _whole_ladder(ladder: list[ChosenRun], runs: list[ChosenRun], condition: Q) -> Q:
+    """Verdicts on the traces of which their monitor said something under every ladder condition it ran."""
+    ran: dict[str, list[int]] = {}
+    for run in ladder:
+        ran.setdefault(run.monitor, []).append(run.pk)
+    return _any(
+        Q(
+            run_id=run.pk,
+            trace_id__in=Verdict.objects.filter(condition, run_id__in=ran[run.monitor])
+            .values("trace_id")
+            .annotate(n=Count("pk"))
+            .filter(n=len(ran[run.monitor]))
+            .values("trace_id"),
+        )
+        for run in runs
+        if run.monitor in ran
+    )
+
+
+def _beside(runs: list[ChosenRun], condition: Q) -> Q:
+    """Verdicts of two monitors on the traces of which both said something."""
+    return Q(
+        trace_id__in=Verdict.objects.filter(condition, run_id__in=[run.pk for run in runs])
+        .values("trace_id")
+        .annotate(n=Count("pk"))
+        .filter(n=2)
+        .values("trace_id")
+    )
+
+
+def _marked(
+    study: Study, standard: ReferenceStandard, chosen: list[ChosenRun], runs: list[ChosenRun], marked: str
+) -> Q:
+    """Verdicts of monitors that had to do with some traces, on those or on the others."""
+    kind = marked.removeprefix("not ")
+    found = involved(study, standard, kind, chosen)
+    conditions = []
+    for run in runs:
+        theirs = Q(trace_id__in=found.get(run.monitor, ()))
+        conditions.append(Q(run_id=run.pk) & (theirs if marked == kind else ~theirs))
+    return _any(conditions)
+
+
+def _any(conditions: Iterable[Q]) -> Q:
+    found = Q(pk__in=[])
+    for condition in conditions:
+        found |= condition
+    return found

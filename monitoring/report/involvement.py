@@ -7,10 +7,18 @@ from typing import Protocol
 
 import numpy as np
 
-from adjudication.models import Consultation, Decision
+from adjudication.models import Consultation, Decision, ReferenceStandard, StandardLabel
 from annotation.models import Label, Study
 from monitoring.engine.authorship import family
+from monitoring.models import Verdict
 from stats.panel import Bools, Reference
+
+# The kinds, and how a trace is said to be of one.
+KINDS = {
+    "self_review": "written by the family",
+    "consulted": "asked about",
+    "judged_in_debate": "judged in the debate",
+}
 
 
 class SaidRun(Protocol):
@@ -91,3 +99,37 @@ def marks(
             mask[inside] = True
             out.setdefault(kind, {})[run.monitor] = mask
     return {kind: {name: mask for name, mask in found.items() if mask.any()} for kind, found in out.items()}
+
+
+def involved(
+    study: Study, standard: ReferenceStandard, kind: str, runs: Iterable[SaidRun]
+) -> dict[str, set[int]]:
+    """Return by monitor the ready traces (keys) that it had to do with; monitors without any are left out.
+
+    The same traces as `marks` finds.
+    """
+    runs = list(runs)
+    ready = standard.labels.filter(status=StandardLabel.Status.READY)
+    writers = dict(ready.values_list("trace_id", "trace__generator"))
+    found: dict[str, set[int]] = {}
+    if kind == "self_review":
+        said: dict[int, dict[int, bool]] = {}
+        for run, trace, own in Verdict.objects.filter(
+            run_id__in=[run.pk for run in runs], self_review__isnull=False
+        ).values_list("run_id", "trace_id", "self_review"):
+            said.setdefault(run, {})[trace] = own
+        families = {name: family_of(name) for name in set(writers.values())}
+        own_traces: dict[str, dict[int, bool]] = {}
+        for run in runs:
+            marked = own_traces.setdefault(
+                run.monitor,
+                {trace: bool(run.family) and families[name] == run.family for trace, name in writers.items()},
+            )
+            marked |= {trace: own for trace, own in said.get(run.pk, {}).items() if trace in writers}
+        found = {name: {trace for trace, own in marked.items() if own} for name, marked in own_traces.items()}
+    else:
+        families_of = consulted_families if kind == "consulted" else debate_families
+        by_trace = families_of(study, {trace: trace for trace in writers})
+        for run in runs:
+            found[run.monitor] = {trace for trace, names in by_trace.items() if run.family in names}
+    return {name: traces for name, traces in found.items() if traces}

@@ -51,10 +51,12 @@ DETECTION = (
 BARE = frozenset({"flag_rate", "L0_chance"})
 # The traces that a number is made of, where they are not all.
 BEHIND = {
-    "flag_rate": {"said": "flag"},
-    "sensitivity": {"cell": "error"},
-    "specificity": {"cell": "clean"},
-    "L0": {"cell": "error", "place": "exact"},
+    "flag_rate": {"said": "valid"},
+    "sensitivity": {"cell": "error", "said": "valid"},
+    "specificity": {"cell": "clean", "said": "valid"},
+    "balanced_accuracy": {"said": "valid"},
+    "auc": {"said": "valid"},
+    "L0": {"cell": "error"},
     "L0_chance": {"cell": "error"},
     "L0_skill": {"cell": "error"},
     "L1": {"cell": "error"},
@@ -71,7 +73,7 @@ def detection_tables(report: dict[str, Any]) -> list[Table]:
         rows = [
             (
                 words(monitor),
-                count(record["n"], link(condition=condition, monitor=monitor)),
+                count(record["n"], link(condition=condition, monitor=monitor, said="valid")),
                 count(record["failures"], link(condition=condition, monitor=monitor, said="failed")),
                 *(
                     figure(
@@ -185,7 +187,7 @@ def recall_tables(report: dict[str, Any]) -> list[Table]:
                 figure(
                     section["clean_flag_rate" if cell == "clean" else cell],
                     "mean",
-                    link=link(condition=condition, cell=cell),
+                    link=link(condition=condition, cell=cell, said="valid", among="common"),
                 )
                 for cell in ("wrong", "critical", "clean")
             ),
@@ -211,6 +213,8 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
     rows = []
     for name, section in report.get("contrasts", {}).items():
         difference = section["difference"]
+        later, earlier = name.split("-")
+        pairs = {"condition": later, "said": "valid", "valid": earlier, "among": "common"}
         rows.append(
             (
                 words(name.replace("-", " − ")),
@@ -220,11 +224,14 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
                         "estimate",
                         ci="ci",
                         signed=True,
-                        link=link(condition=name.split("-")[0], cell=cell) if cell in CELL_TITLES else "",
+                        link=link(**pairs, cell="error" if cell == "difference" else cell),
                     )
                     for cell in ("wrong", "critical", "difference")
                 ),
-                Cell(f"{difference['positive']} of {difference['monitors']}")
+                Cell(
+                    f"{difference['positive']} of {difference['monitors']}",
+                    link=link(**pairs, cell="error"),
+                )
                 if difference["monitors"]
                 else Cell("–", reason="no monitor has a difference"),
             )
@@ -250,16 +257,19 @@ def certificate_tables(report: dict[str, Any]) -> list[Table]:
         if name not in section:
             continue
         contrast = section[name]
+        later, earlier = name.split("-")
+        cell = "clean" if "CCONFLICT" in name else "wrong"
+        pairs = {"condition": later, "said": "valid", "valid": earlier, "cell": cell}
         for monitor, record in contrast["monitors"].items():
-            behind = link(condition=name.split("-")[0], monitor=monitor)
+            behind = link(**pairs, monitor=monitor)
             shown = figure(record, "estimate", ci="ci", signed=True, link=behind)
-            rows.append((words(name.replace("-", " − ")), words(monitor), count(record["n"]), shown))
+            rows.append((words(name.replace("-", " − ")), words(monitor), count(record["n"], behind), shown))
         rows.append(
             (
                 words(name.replace("-", " − ")),
                 words(f"mean ({contrast['same_direction']} of {len(contrast['monitors'])} alike)"),
                 words(""),
-                figure(contrast, "estimate", ci="ci", signed=True),
+                figure(contrast, "estimate", ci="ci", signed=True, link=link(**pairs)),
             )
         )
     return [
@@ -280,10 +290,15 @@ def revision_tables(report: dict[str, Any]) -> list[Table]:
     rows = [
         (
             words(CELL_TITLES[cell]),
-            figure(section, "withdraw_revise", link=link(condition="REVISE", cell=cell, said="withdrawn")),
-            figure(section, "add_revise", link=link(condition="REVISE", cell=cell, said="added")),
-            figure(section, "net_withdraw", signed=True),
-            figure(section, "net_add", signed=True),
+            *(
+                figure(section, name, signed=name.startswith("net"), link=link(**again, cell=cell, said=said))
+                for name, again, said in (
+                    ("withdraw_revise", {"condition": "REVISE"}, "flagged before"),
+                    ("add_revise", {"condition": "REVISE"}, "passed before"),
+                    ("net_withdraw", {"condition": "REVISE,RCTRL"}, "flagged before"),
+                    ("net_add", {"condition": "REVISE,RCTRL"}, "passed before"),
+                )
+            ),
         )
         for cell, section in report.get("revision", {}).items()
     ]
@@ -309,10 +324,10 @@ def arms_tables(report: dict[str, Any]) -> list[Table]:
         (
             words(title),
             count(arms["joint"], link(arms="both")),
-            figure(arms, f"{name}_agreement", link=link(arms="differ")),
-            figure(arms, f"{name}_kappa"),
-            figure(arms, f"{name}_alpha"),
-            figure(arms, f"{name}_ac1"),
+            *(
+                figure(arms, f"{name}_{measure}", link=link(arms="both"))
+                for measure in ("agreement", "kappa", "alpha", "ac1")
+            ),
         )
         for name, title in (
             ("final_correct", "final answer is right"),
@@ -322,10 +337,10 @@ def arms_tables(report: dict[str, Any]) -> list[Table]:
     rows.append(
         (
             words("first false step, both named one"),
-            count(arms["both_named_step"]),
-            figure(arms, "exact_step_agreement", link=link(arms="differ")),
+            count(arms["both_named_step"], link(arms="both named a step")),
+            figure(arms, "exact_step_agreement", link=link(arms="both named a step")),
             words(""),
-            figure(arms, "step_alpha"),
+            figure(arms, "step_alpha", link=link(arms="both named a step")),
             words(""),
         )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitoring.report.cells import MINUS, Cell, Table, count, figure, link, share, words
+from monitoring.report.involvement import KINDS
 
 CELL_TITLES = {"wrong": "wrong answer", "critical": "critical", "clean": "clean"}
 ROLES = {
@@ -21,6 +22,16 @@ FIGURES = {
     "critical": "recall, critical",
 }
 
+# The traces that each of them is over.
+READ = {
+    "balanced_accuracy": {"said": "valid"},
+    "L0": {"cell": "error"},
+    "L0_in_range": {"cell": "error"},
+    "wrong": {"cell": "wrong", "said": "valid"},
+    "critical": {"cell": "critical", "said": "valid"},
+}
+ALL = "all=1"
+
 
 def subset_tables(report: dict[str, Any]) -> list[Table]:
     """Right answers alone, traces whose step all agree on, roles of critical errors."""
@@ -36,7 +47,18 @@ def subset_tables(report: dict[str, Any]) -> list[Table]:
             "the final answer tells nothing. Agreed step: L0 on the "
             f"{consensus.get('n', 0)} erroneous traces on whose step both arms and the standard agree.",
             columns=("condition", "right answers", "agreed step, L0"),
-            rows=tuple((words(c), figure(correct, c), figure(consensus, c)) for c in conditions),
+            rows=tuple(
+                (
+                    words(c),
+                    figure(
+                        correct,
+                        c,
+                        link=link(condition=c, cell="critical or clean", said="valid", among="common"),
+                    ),
+                    figure(consensus, c, link=link(condition=c, arms="agree on the step")),
+                )
+                for c in conditions
+            ),
         )
     )
     roles = report.get("critical_roles", {})
@@ -55,9 +77,23 @@ def subset_tables(report: dict[str, Any]) -> list[Table]:
             rows=tuple(
                 (
                     words(ROLES.get(role, role)),
-                    Cell(str(record["n"]), link=link(role=role)),
-                    *(figure(record, c) for c in shown),
-                    figure(record, "CERT-BLIND", signed=True),
+                    Cell(str(record["n"]), link=link(cell="critical", role=role)),
+                    *(
+                        figure(
+                            record,
+                            c,
+                            link=link(condition=c, cell="critical", role=role, said="valid", among="common"),
+                        )
+                        for c in shown
+                    ),
+                    figure(
+                        record,
+                        "CERT-BLIND",
+                        signed=True,
+                        link=link(
+                            condition="BLIND,CERT", cell="critical", role=role, said="valid", among="common"
+                        ),
+                    ),
                 )
                 for role, record in roles.items()
                 if isinstance(record, dict)
@@ -83,8 +119,13 @@ def standard_tables(report: dict[str, Any]) -> list[Table]:
                 (
                     words("final answer"),
                     *(
-                        figure(oracle, name)
-                        for name in ("sensitivity", "specificity", "balanced_accuracy", "critical_recall")
+                        figure(oracle, name, link=link(cell=cell) or ALL)
+                        for name, cell in (
+                            ("sensitivity", "error"),
+                            ("specificity", "clean"),
+                            ("balanced_accuracy", ""),
+                            ("critical_recall", "critical"),
+                        )
                     ),
                 ),
             ),
@@ -100,7 +141,7 @@ def standard_tables(report: dict[str, Any]) -> list[Table]:
                     words(CELL_TITLES[cell]),
                     Cell(str(lengths[cell]["n"]), link=link(cell=cell)),
                     *(
-                        figure(lengths[cell], name, digits=1)
+                        figure(lengths[cell], name, digits=1, link=link(cell=cell))
                         for name in ("min", "lower_quartile", "median", "upper_quartile", "max", "mean")
                     ),
                 )
@@ -110,26 +151,30 @@ def standard_tables(report: dict[str, Any]) -> list[Table]:
     ]
 
 
-def _row(*cells: Cell) -> tuple[Cell, ...]:
-    return cells
-
-
 def fate_tables(report: dict[str, Any]) -> list[Table]:
     """What became of exact localisations under certificates, and where induced flags land."""
     section = report.get("certificate", {})
     out = []
     found = section.get("suppressed_localisations")
     if found:
-        rows = [
-            _row(words(m), count(r["cases"]), count(r["passed_under_CERT"]), count(r["passed_under_CMATCH"]))
-            for m, r in found["monitors"].items()
-        ]
-        total = _row(
-            words("all"),
-            count(found["cases"]),
-            Cell(str(found["passed_under_CERT"]), share(found, "share_under_CERT")),
-            Cell(str(found["passed_under_CMATCH"]), share(found, "share_under_CMATCH")),
-        )
+        case = {"cell": "wrong", "exact": "BLIND", "valid": "CERT,CMATCH"}
+
+        def fate(m: str, record: dict[str, Any], suffixes: tuple[str, str]) -> tuple[Cell, ...]:
+            return (
+                Cell(str(record["cases"]), link=link(condition="BLIND", monitor=m, **case)),
+                *(
+                    Cell(
+                        str(record[f"passed_under_{c}"]),
+                        suffix,
+                        link=link(condition=c, monitor=m, said="pass", **case),
+                    )
+                    for c, suffix in zip(("CERT", "CMATCH"), suffixes, strict=True)
+                ),
+            )
+
+        rows = [(words(m), *fate(m, r, ("", ""))) for m, r in found["monitors"].items()]
+        shares = (share(found, "share_under_CERT"), share(found, "share_under_CMATCH"))
+        total = (words("all"), *fate("", found, shares))
         out.append(
             Table(
                 section="certificates",
@@ -144,19 +189,22 @@ def fate_tables(report: dict[str, Any]) -> list[Table]:
         )
     found = section.get("interior_attribution")
     if found:
-        rows = [
-            _row(
-                words(m), *(count(r[n]) for n in ("newly_flagged", "interior", "all_flagged", "all_interior"))
+        flags = {"condition": "CCONFLICT", "cell": "clean", "said": "flag"}
+
+        def landed(m: str, record: dict[str, Any], suffixes: tuple[str, str]) -> tuple[Cell, ...]:
+            new, all_flags = suffixes
+            return tuple(
+                Cell(str(record[name]), suffix, link=link(monitor=m, **flags, **more))
+                for name, suffix, more in (
+                    ("newly_flagged", "", {"passed": "CERT"}),
+                    ("interior", new, {"passed": "CERT", "place": "interior"}),
+                    ("all_flagged", "", {}),
+                    ("all_interior", all_flags, {"place": "interior"}),
+                )
             )
-            for m, r in found["monitors"].items()
-        ]
-        total = _row(
-            words("all"),
-            count(found["newly_flagged"]),
-            Cell(str(found["interior"]), share(found, "share")),
-            count(found["all_flagged"]),
-            Cell(str(found["all_interior"]), share(found, "all_share")),
-        )
+
+        rows = [(words(m), *landed(m, r, ("", ""))) for m, r in found["monitors"].items()]
+        total = (words("all"), *landed("", found, (share(found, "share"), share(found, "all_share"))))
         out.append(
             Table(
                 section="certificates",
@@ -177,13 +225,18 @@ def dependence_tables(report: dict[str, Any]) -> list[Table]:
     section = report.get("dependence")
     if not section:
         return []
-    readings = [("all traces", section["all"])]
+    readings = [("all traces", "", section["all"])]
     if "undisputed" in section:
-        readings.append(("undisputed", section["undisputed"]))
+        readings.append(("undisputed", "undisputed", section["undisputed"]))
     rows = [
-        (words(condition), words(title), count(reading["traces"]), *(figure(row["mean"], n) for n in FIGURES))
+        (
+            words(condition),
+            words(title),
+            count(reading["traces"], link(arms=arms) or ALL),
+            *(figure(row["mean"], n, link=link(condition=condition, arms=arms, **READ[n])) for n in FIGURES),
+        )
         for condition in section["all"]["conditions"]
-        for title, reading in readings
+        for title, arms, reading in readings
         for row in [reading["conditions"][condition]]
     ]
     out = [
@@ -197,11 +250,11 @@ def dependence_tables(report: dict[str, Any]) -> list[Table]:
             rows=tuple(rows),
         )
     ]
-    arms = report.get("by_arm", {})
+    by_arm = report.get("by_arm", {})
     for name, title in (("human", "the human arm"), ("debate", "the debate arm")):
-        if name not in arms:
+        if name not in by_arm:
             continue
-        reading = arms[name]
+        reading = by_arm[name]
         out.append(
             Table(
                 section="dependence",
@@ -212,26 +265,31 @@ def dependence_tables(report: dict[str, Any]) -> list[Table]:
                 "each condition, the change against the standard on the same traces.",
                 columns=("condition", "", *FIGURES.values()),
                 rows=tuple(
-                    row
-                    for condition, found in reading["conditions"].items()
-                    for row in (
-                        (words(condition), words("arm"), *(figure(found["mean"], n) for n in FIGURES)),
-                        (
-                            words(condition),
-                            words("change"),
-                            *(figure(found["change"], n, signed=True) for n in FIGURES),
+                    (
+                        words(condition),
+                        words(what),
+                        *(
+                            figure(
+                                found[record],
+                                n,
+                                signed=record == "change",
+                                link=link(condition=condition, labels=name, **READ[n]),
+                            )
+                            for n in FIGURES
                         ),
                     )
+                    for condition, found in reading["conditions"].items()
+                    for what, record in (("arm", "mean"), ("change", "change"))
                 ),
             )
         )
     return out
 
 
-KINDS = {
-    "self_review": ("Traces that a monitor's own family wrote", "written by the family"),
-    "consulted": ("Traces on which the lead asked the monitor's family", "asked about"),
-    "judged_in_debate": ("Traces that the monitor's family judged in the debate", "judged in the debate"),
+TITLES = {
+    "self_review": "Traces that a monitor's own family wrote",
+    "consulted": "Traces on which the lead asked the monitor's family",
+    "judged_in_debate": "Traces that the monitor's family judged in the debate",
 }
 
 
@@ -242,7 +300,7 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
         found["judged_in_debate"] = report["by_arm"]["judged_in_debate"]
     out = []
     for kind, section in found.items():
-        title, short = KINDS[kind]
+        title, short = TITLES[kind], KINDS[kind]
         marked = ", ".join(
             f"{monitor} ({n['traces']} traces, {n['error_traces']} erroneous)"
             for monitor, n in section["monitors"].items()
@@ -254,15 +312,25 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
                     (
                         words(condition),
                         words(monitor),
-                        Cell(
-                            *_pair(row, "sensitivity_of_these"),
-                            reason=row.get("sensitivity_of_these_reason", ""),
+                        *(
+                            figure(
+                                row,
+                                name,
+                                bare=name == "balanced_accuracy",
+                                link=link(condition=condition, monitor=monitor, **asked),
+                            )
+                            for name, asked in (
+                                ("sensitivity_of_these", {"cell": "error", "said": "valid", "marked": kind}),
+                                (
+                                    "sensitivity_others",
+                                    {"cell": "error", "said": "valid", "marked": f"not {kind}"},
+                                ),
+                                ("L0_of_these", {"cell": "error", "marked": kind}),
+                                ("L0_others", {"cell": "error", "marked": f"not {kind}"}),
+                                ("balanced_accuracy", {"said": "valid"}),
+                                ("balanced_accuracy_without", {"said": "valid", "marked": f"not {kind}"}),
+                            )
                         ),
-                        figure(row, "sensitivity_others"),
-                        figure(row, "L0_of_these"),
-                        figure(row, "L0_others"),
-                        figure(row, "balanced_accuracy", bare=True),
-                        figure(row, "balanced_accuracy_without"),
                     )
                 )
             mean = content["mean"]
@@ -273,9 +341,19 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
                     words(""),
                     words(""),
                     words(""),
-                    figure(mean, "L0_without"),
-                    figure(mean, "balanced_accuracy", bare=True),
-                    figure(mean, "balanced_accuracy_without"),
+                    *(
+                        figure(
+                            mean,
+                            name,
+                            bare=name == "balanced_accuracy",
+                            link=link(condition=condition, **asked),
+                        )
+                        for name, asked in (
+                            ("L0_without", {"cell": "error", "marked": f"not {kind}"}),
+                            ("balanced_accuracy", {"said": "valid"}),
+                            ("balanced_accuracy_without", {"said": "valid", "marked": f"not {kind}"}),
+                        )
+                    ),
                 )
             )
         out.append(
@@ -301,11 +379,6 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
     return out
 
 
-def _pair(record: dict[str, Any], name: str) -> tuple[str, str]:
-    cell = figure(record, name)
-    return cell.text, cell.interval
-
-
 def leave_one_out_tables(report: dict[str, Any]) -> list[Table]:
     """Panel means without each monitor."""
     section = report.get("leave_one_out", {})
@@ -314,9 +387,16 @@ def leave_one_out_tables(report: dict[str, Any]) -> list[Table]:
     )[:1]
     rows = []
     for monitor, row in section.items():
-        cells = [figure(row.get(c, {}), name) for name in ("balanced_accuracy", "L0") for c in shown]
-        contrast = row.get("CERT-BLIND", {})
-        rows.append((words(f"without {monitor}"), *cells, figure(contrast, "difference", signed=True)))
+        cells = [
+            figure(row.get(c, {}), name, link=link(condition=c, without=monitor, **READ[name]))
+            for name in ("balanced_accuracy", "L0")
+            for c in shown
+        ]
+        pairs = {"condition": "CERT", "said": "valid", "valid": "BLIND", "cell": "error", "among": "common"}
+        changed = figure(
+            row.get("CERT-BLIND", {}), "difference", signed=True, link=link(without=monitor, **pairs)
+        )
+        rows.append((words(f"without {monitor}"), *cells, changed))
     titles = [f"{title}, {c}" for title in ("balanced accuracy", "L0") for c in shown]
     return [
         Table(
@@ -345,11 +425,12 @@ def pairwise_tables(report: dict[str, Any]) -> list[Table]:
                 (
                     words(row["first"]),
                     words(row["second"]),
-                    Cell(str(row["n"]), link=link(condition=condition, monitor=row["first"])),
-                    figure(row, "balanced_accuracy", signed=True),
-                    figure(row, "L0", signed=True),
+                    Cell(str(row["n"]), link=link(**pair, said="valid")),
+                    figure(row, "balanced_accuracy", signed=True, link=link(**pair, said="valid")),
+                    figure(row, "L0", signed=True, link=link(**pair, cell="error")),
                 )
                 for row in rows
+                for pair in [{"condition": condition, "monitor": row["first"], "beside": row["second"]}]
             ),
             folded=True,
         )
@@ -369,7 +450,7 @@ def processbench_tables(report: dict[str, Any]) -> list[Table]:
                     words(monitor),
                     figure(row, "error_accuracy", link=link(condition=condition, cell="error", **named)),
                     figure(row, "correct_accuracy", link=link(condition=condition, cell="clean", **named)),
-                    figure(row, "harmonic_mean"),
+                    figure(row, "harmonic_mean", link=link(condition=condition, **named)),
                 )
             )
     return [
@@ -392,16 +473,22 @@ def calibration_tables(report: dict[str, Any]) -> list[Table]:
     for condition, section in report.get("calibration", {}).items():
         for monitor, row in section["monitors"].items():
             doubt = " (in the verdict?)" if row["confidence_in_the_verdict"] else ""
+            run = {"condition": condition, "monitor": monitor}
+            behind = link(**run, said="with a confidence")
             median = figure(row, "median_when_passing", digits=0)
             rows.append(
                 (
                     words(condition),
                     words(monitor),
-                    Cell(str(row["n"]), link=link(condition=condition, monitor=monitor)),
-                    figure(row, "brier"),
-                    figure(row, "brier_of_base_rate", bare=True),
-                    figure(row, "gap"),
-                    Cell(median.text + doubt, reason=median.reason),
+                    Cell(str(row["n"]), link=behind),
+                    figure(row, "brier", link=behind),
+                    figure(row, "brier_of_base_rate", bare=True, link=behind),
+                    figure(row, "gap", link=behind),
+                    Cell(
+                        median.text + doubt,
+                        reason=median.reason,
+                        link="" if median.reason else link(**run, said="pass with a confidence"),
+                    ),
                 )
             )
     return [
@@ -425,12 +512,18 @@ def length_tables(report: dict[str, Any]) -> list[Table]:
     rows = [
         (
             words(f"{band['from_steps']} to {band['to_steps']}"),
-            count(band["traces"]),
-            count(band["error_traces"]),
+            count(band["traces"], link(steps=steps)),
+            count(band["error_traces"], link(steps=steps, cell="error")),
             words(condition),
-            *(figure(band[condition], n) for n in ("sensitivity", "specificity", "balanced_accuracy")),
+            *(
+                figure(
+                    band[condition], n, link=link(condition=condition, steps=steps, said="valid", cell=cell)
+                )
+                for n, cell in (("sensitivity", "error"), ("specificity", "clean"), ("balanced_accuracy", ""))
+            ),
         )
         for band in bands
+        for steps in [f"{band['from_steps']}-{band['to_steps']}"]
         for condition in ("STEP", "BLIND")
         if condition in band
     ]
@@ -457,9 +550,9 @@ def length_tables(report: dict[str, Any]) -> list[Table]:
         (
             words(condition),
             words(CELL_TITLES[cell]),
-            Cell(str(row["n"]), link=link(condition=condition, cell=cell, said="flag")),
-            figure(row, "last_step"),
-            count(row["no_step"]),
+            Cell(str(row["n"]), link=link(condition=condition, cell=cell, place="named")),
+            figure(row, "last_step", link=link(condition=condition, cell=cell, place="named")),
+            count(row["no_step"], link(condition=condition, cell=cell, place="none")),
         )
         for condition, cells in report.get("positions", {}).get("by_condition", {}).items()
         for cell, row in cells.items()
@@ -483,19 +576,21 @@ def power_tables(report: dict[str, Any]) -> list[Table]:
     section = report.get("power")
     if not section:
         return []
+    conditions = section["contrast"].replace("-", ",")
     differences = [
         entry["difference"] for entry in section["statistics"]["balanced_accuracy"]["questions_needed"]
     ]
     rows = [
         (
             words(FIGURES[name]),
-            figure(row, "spread"),
+            figure(row, "spread", link=link(condition=conditions, **READ[name])),
             *(
                 Cell(
                     f"more than {section['largest_tried']}"
                     if entry["questions"] is None
                     else str(entry["questions"]),
                     f"({entry['power_here']:.0%} here)",
+                    link=link(condition=conditions, **READ[name]),
                 )
                 for entry in row["questions_needed"]
             ),
@@ -525,6 +620,7 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
             if "bounds" not in row:
                 continue
             passes, flags = (row["bounds"][f"failures_as_{what}"] for what in ("passes", "flags"))
+            named = {"condition": condition, "monitor": "" if monitor == "mean" else monitor}
             where = placed["mean"] if monitor == "mean" else placed["monitors"][monitor]
             bounds = where.get("L0_bounds")
             rows.append(
@@ -535,17 +631,28 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
                     if "failures" in row
                     else words(""),
                     *(
-                        cell
-                        for name in ("sensitivity", "specificity", "balanced_accuracy")
-                        for cell in (_between(passes[name], flags[name]),)
+                        _between(passes[name], flags[name], link=link(**named, cell=cell))
+                        for name, cell in (
+                            ("sensitivity", "error"),
+                            ("specificity", "clean"),
+                            ("balanced_accuracy", ""),
+                        )
                     ),
-                    _between(*bounds)
+                    _between(*bounds, link=link(**named, cell="error"))
                     if bounds
                     else Cell("as it is", reason="no failed verdict on an erroneous trace"),
                 )
             )
     recall = [
-        (words(condition), words(f"mean recall, {cell}"), words(""), *_recall_bounds(section[cell]))
+        (
+            words(condition),
+            words(f"mean recall, {cell}"),
+            words(""),
+            _between(
+                *(section[cell]["bounds"][f"failures_as_{what}"] for what in ("passes", "flags")),
+                link=link(condition=condition, cell=cell, among="given"),
+            ),
+        )
         for condition, section in report.get("ladder_recall", {}).items()
         if condition != "n"
         for cell in ("wrong", "critical")
@@ -556,7 +663,7 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
             words(name.replace("-", f" {MINUS} ")),
             words(f"change, {cell}"),
             words(""),
-            _between(*record["bounds"]),
+            _between(*record["bounds"], link=link(**_pair(name), cell=cell, among="given")),
         )
         for name, section in report.get("contrasts", {}).items()
         for cell in ("clean", "wrong", "critical")
@@ -567,7 +674,10 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
             words(name.replace("-", f" {MINUS} ")),
             words("change of flag rate"),
             words(""),
-            _between(*record["bounds"]),
+            _between(
+                *record["bounds"],
+                link=link(**_pair(name), cell="clean" if "CCONFLICT" in name else "wrong"),
+            ),
         )
         for name, record in report.get("certificate", {}).items()
         if isinstance(record, dict) and "bounds" in record
@@ -603,14 +713,15 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
     ]
 
 
-def _recall_bounds(record: dict[str, Any]) -> tuple[Cell]:
-    bounds = record["bounds"]
-    return (_between(bounds["failures_as_passes"], bounds["failures_as_flags"]),)
+def _pair(contrast: str) -> dict[str, str]:
+    """Traces that a monitor was given under both conditions of a contrast."""
+    later, earlier = contrast.split("-")
+    return {"condition": later, "given": earlier}
 
 
-def _between(first: float | None, second: float | None) -> Cell:
+def _between(first: float | None, second: float | None, *, link: str) -> Cell:
     if first is None or second is None:
         return Cell("–", reason="undefined")
     least, most = sorted((first, second))
     text = f"{least:.3f}" if f"{least:.3f}" == f"{most:.3f}" else f"{least:.3f} to {most:.3f}"
-    return Cell(text.replace("-", MINUS))
+    return Cell(text.replace("-", MINUS), link=link)

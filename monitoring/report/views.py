@@ -22,7 +22,7 @@ from core.models import User
 from monitoring.models import StoredReport
 from monitoring.report import compare, queries, services
 from monitoring.report.access import document_for, is_blind, study_of_report, study_of_traces
-from monitoring.report.behind import Asked, labels_behind, verdicts_behind
+from monitoring.report.behind import Asked, labels_behind, tally, verdicts_behind
 from monitoring.report.methods import methods_text
 from monitoring.report.selection import Selection, choices
 from monitoring.report.shown import shown
@@ -171,11 +171,12 @@ def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse
     study = study_of_traces(person_of(request), slug)
     standard = _standard(study, version)
     asked, selection = Asked.read(request.GET), _selection(request.GET, blind=False)
-    found = (
-        verdicts_behind(study, standard, asked, selection)
-        if asked.of_verdicts
-        else labels_behind(standard, asked, selection)
-    )
+    found: Any
+    if asked.of_verdicts:
+        found = verdicts_behind(study, standard, asked, selection)
+        counted = tally(found)
+    else:
+        found, counted = labels_behind(standard, asked, selection), {}
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
     return render(
         request,
@@ -186,6 +187,7 @@ def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse
             "asked": asked,
             "selection": selection,
             "page": page,
+            "tally": counted,
             "query": urlencode([*asked.parts, *selection.parts.items()]),
             "back": _with_query(reverse("report", args=[slug, version]), selection),
         },

@@ -128,10 +128,10 @@ def _act(request: HttpRequest, slug: str, number: int, action: Callable[..., obj
     found = batch_for(person, slug, number)
     try:
         action(batch=found, actor=person)
-    except Conflict as error:
+    except UserError as error:
         messages.error(request, str(error))
         found.refresh_from_db()
-        return _batch_page(request, found, status=409)
+        return _batch_page(request, found, status=409 if isinstance(error, Conflict) else 422)
     return redirect("batch", slug, number)
 
 

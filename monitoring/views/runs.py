@@ -74,6 +74,7 @@ def run_inspect(
     """Send the run as a log of Inspect AI. It is a POST, since the audit trail records it."""
     person = person_of(request)
     found = run_for(person, slug, number, monitor, condition)
+    sudo.require(request, back=reverse("run", args=[slug, number, monitor, condition]))
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
     try:
         export_run(run=found, actor=person, file=file)

@@ -12,6 +12,7 @@ import pytest
 from annotation.imports import reading
 from annotation.imports.fields import Fields, RefusedRow
 from annotation.imports.reading import Source, load_object
+from annotation.imports.tables import csv_rows
 from core.errors import ImportRefused, UserError
 
 
@@ -186,3 +187,10 @@ def test_an_identifier_is_one_short_printable_line(value: object) -> None:
 def test_an_unknown_field_is_named() -> None:
     with pytest.raises(RefusedRow, match='unknown field "first_eror_step"'):
         Fields({"first_eror_step": 1}, known=frozenset({"first_error_step"}))
+
+
+def test_a_head_that_is_no_csv_is_refused_in_words() -> None:
+    """Found by fuzzing: a carriage return inside the first line."""
+    source = Source.of_bytes("f.csv", b"q\ruestion_id,labeller\nq,ana\n")
+    with pytest.raises(UserError, match="the head is not CSV"):
+        list(csv_rows(source, {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
 from annotation.models import Study
 from annotation.services import labels
@@ -97,6 +97,16 @@ def test_too_many_requests_are_429_and_say_when_to_come_again(
     assert [answer.status_code == 429 for answer in answers] == [False, False, True]
     assert error_of(answers[2])["code"] == "throttled"
     assert 0 < int(answers[2].headers["Retry-After"]) <= 60
+
+
+def test_a_counter_that_cannot_be_reached_closes_nothing(ana: User, caplog: pytest.LogCaptureFixture) -> None:
+    away = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": "redis://127.0.0.1:1/0",
+    }
+    with override_settings(CACHES={"default": away}):
+        assert Program(ana).get("me/").status_code == 200
+    assert "requests are not counted: ConnectionError" in caplog.text
 
 
 def test_a_failure_of_ours_is_500_tells_nothing_and_is_logged(

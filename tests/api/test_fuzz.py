@@ -33,7 +33,7 @@ from tests.monitoring.build import make_batch, make_scripted
 
 pytestmark = pytest.mark.django_db
 
-EXAMPLES = int(os.environ.get("FALSESTEP_FUZZ_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("FALSESTEP_FUZZ_EXAMPLES", "9"))
 CHECKS = [
     schemathesis.checks.not_a_server_error,
     checks.status_code_conformance,

@@ -109,7 +109,9 @@ def rule(study: Any, lead: Any, *, share: float = 0.3, seed: int = 1) -> None:
         Dispute.objects.filter(pk__in=keys).update(status="decided")
     DebateRound.objects.bulk_create(
         (
-            DebateRound(trace_id=trace, name=DebateRound.Name.values[0], model="m", said={"reply": "x"}, source="b")
+            DebateRound(
+                trace_id=trace, name=DebateRound.Name.values[0], model="m", said={"reply": "x"}, source="b"
+            )
             for _, trace in chosen[::2]
         ),
         batch_size=1000,

@@ -349,3 +349,35 @@ def test_an_excerpt_never_cuts_a_formula(text: str, length: int, expected: str) 
 @given(TEX_LIKE, st.integers(1, 60))
 def test_an_excerpt_is_one_line(text: str, length: int) -> None:
     assert "\n" not in excerpt(text, length)
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        "[" * 60,
+        "(" * 200,
+        "{(}" * 59,
+        r"\{" * 100,
+        r"\left(" + "(" * 60 + r"\right)",
+        r"\bigl(" * 60,
+        "{((((((}" * 20 + ")" * 200,
+    ],
+)
+def test_brackets_that_nothing_closes_do_not_double_the_work_each(tex: str) -> None:
+    """Found by fuzzing: sixty of them kept the converter busy for longer than the universe is old."""
+    assert "formula-error" in render(f"${tex}x$")
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        "]0, 1[" * 3,
+        "[0, 1) \\cup [2, 3)",
+        "(" * 40 + "x" + ")" * 40,
+        r"\begin{aligned} a &= (b \\ &+ c) \end{aligned}",
+        r"\left\{ x \right.",
+        r"\left[ 0, 1 \right)",
+    ],
+)
+def test_brackets_as_people_write_them_are_typeset(tex: str) -> None:
+    assert "formula-error" not in render(f"${tex}$")

@@ -12,12 +12,13 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from annotation.models import Study, Trace
-from monitoring.report import series_more, svg_more
+from monitoring.report import figures, series_more, svg_more
 from monitoring.report.csvs import csv_files
 from monitoring.report.figures import write_figures
 from monitoring.report.latex import escape, latex_file
@@ -143,17 +144,12 @@ def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
 ) -> None:
     names = {path.name for path in write_figures(release, tmp_path / "one")}
     assert names == {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "pdf", "png", "txt")}
-    drawn_again = write_figures(
-        {
-            k: v
-            for k, v in release.items()
-            if k not in ("questions", "calibration", "step", "positions", "certificate")
-        },
-        tmp_path / "two",
-    )
-    assert len(drawn_again) == 12
-    for name in {path.name for path in drawn_again if path.stem != "overview"}:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    with matplotlib.rc_context(figures.STYLE):
+        drawn = next(one for one in figures._drawn(release) if one[0] == "localisation")
+        again = figures._write(tmp_path / "two", *drawn)
+    assert len(again) == 4
+    for path in again:
+        assert (tmp_path / "one" / path.name).read_bytes() == path.read_bytes(), path.name
     words = (tmp_path / "one" / "ladder.txt").read_text()
     mean = release["detection"]["CERT"]["mean"]["balanced_accuracy"]
     assert f"CERT {mean:.3f}" in words
@@ -238,7 +234,15 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_the_command_prints_tables_and_writes_what_was_asked(tmp_path: Path) -> None:
+def test_the_command_prints_tables_and_writes_what_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(folder: Path, name: str, figure: object, words: str) -> list[Path]:
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.txt").write_text(words)
+        return [folder / f"{name}.txt"]
+
+    monkeypatch.setattr(figures, "_write", write)  # another test has them drawn
     study, standard, traces = small_study()
     make_run(make_monitor(study, "m"), "BLIND", standard, flag_errors(traces))
     said = run(
@@ -268,6 +272,21 @@ def test_the_command_prints_tables_and_writes_what_was_asked(tmp_path: Path) -> 
 def test_the_command_writes_json_alone_to_standard_output() -> None:
     small_study()
     assert json.loads(run("--study", "small", "--json", "-"))["reference"]["traces"] == 8
+
+
+def test_standard_output_takes_one_text_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_study()
+    for name, begins in (("latex", "%"), ("macros", "%"), ("methods", "Standard")):
+        said = run("--study", "small", f"--{name}", "-", "--resamples", "0")
+        assert said.startswith(begins), said[:80]
+        assert "wrote" not in said
+    for arguments in (("--json", "-", "--latex", "-"), ("--csv", "-"), ("--figures", "-")):
+        with pytest.raises(CommandError, match="standard output"):
+            run("--study", "small", *arguments)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_published_intervals_are_chosen_by_name(shared: Path, tmp_path: Path) -> None:

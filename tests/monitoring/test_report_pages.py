@@ -420,3 +420,16 @@ def test_the_page_takes_a_fixed_number_of_queries(
     client = signed_in(olga)
     with django_assert_max_num_queries(16):
         client.get(url("report", study, 1))
+
+
+def test_head_is_answered_like_get_without_the_body(study: Study, scored: Any, olga: User) -> None:
+    services.compute_report(study=study, standard=scored)
+    client = signed_in(olga)
+    for name in ("report", "report_json", "report_methods", "report_traces"):
+        address = url(name, study, 1)
+        read, asked = client.get(address), client.head(address)
+        assert (asked.status_code, asked.content) == (200, b""), name
+        assert int(asked["Content-Length"]) == len(read.content), name
+        assert asked["Content-Type"] == read["Content-Type"]
+    assert client.head(url("report_compute", study, 1)).status_code == 405
+    assert signed_in(olga).head(url("report", study, 9)).status_code == 404

@@ -8,7 +8,7 @@ import pytest
 from stats import Panel, Reference, Resample, Verdicts, detect, interval, localise
 from stats.panel import Arm
 
-RESAMPLES, TRACES = 1000, 3
+RESAMPLES, TRACES = 500, 3
 
 
 def study(clusters: int, rng: np.random.Generator) -> Panel:
@@ -54,7 +54,7 @@ def values(panel: Panel, resample: Resample) -> np.ndarray[tuple[int, int], np.d
     return np.stack([column[:, 0] for column in columns], axis=1)
 
 
-@pytest.mark.parametrize(("clusters", "studies"), [(40, 2500), (79, 1200)])
+@pytest.mark.parametrize(("clusters", "studies"), [(40, 1500), (79, 800)])
 def test_intervals_of_forty_or_more_questions_hold_the_truth_in_95_percent(
     clusters: int, studies: int
 ) -> None:

@@ -24,7 +24,7 @@ from annotation.imports.labels import import_labels
 from annotation.imports.traces import import_traces
 from annotation.models import Label, Study
 from core.errors import UserError
-from core.management.base import FalsestepCommand
+from core.management.base import FalsestepCommand, count
 from monitoring.demo import cast, lead
 from monitoring.engine.children import ending_in_order, ends_with_us
 from monitoring.engine.launch import launch_batch
@@ -145,7 +145,7 @@ class Command(FalsestepCommand):
         self.say(f"Batch {batch.number} is finished: {verdicts} verdicts.")
 
     def _progress(self, done: int, total: int) -> None:
-        self.say(f"  {done} of {total} calls")
+        self.say(f"  {done} of {count(total, 'call')}")
         self.stdout.flush()
 
     def _report(self, study: Study, standard: ReferenceStandard, *, resamples: int) -> None:

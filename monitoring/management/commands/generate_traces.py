@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.access import study_named
 from core.errors import UserError
-from core.management.base import FalsestepCommand
+from core.management.base import FalsestepCommand, count
 from monitoring import tasks
 from monitoring.engine.planning import monitors_named
 from monitoring.generation import generate_traces
@@ -45,7 +45,8 @@ class Command(FalsestepCommand):
         report = generate_traces(study=study, monitors=monitors, max_cost=options["max_cost"], actor=None)
         if options["json"] != "-":
             self.say(
-                f"{report.questions} questions: {report.made} new traces, {report.there} there already, "
+                f"{count(report.questions, 'question')}: {count(report.made, 'new trace')}, "
+                f"{report.there} there already, "
                 f"{report.cost.normalize():f} USD spent"
             )
             for question, model, reason in report.failed:

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 
 from annotation.access import study_named
 from core.errors import UserError
-from core.management.base import FalsestepCommand
+from core.management.base import FalsestepCommand, count
 from monitoring import queries
 from monitoring.engine import planning, supervise
 from monitoring.engine.launch import launch_batch, refuse_if_unfit
@@ -109,7 +109,7 @@ class Command(FalsestepCommand):
         )
         if not quiet:
             calls = supervise.counts(batch)[1]
-            self.say(f"batch {batch.number} launched on standard {standard.version}: {calls} calls")
+            self.say(f"batch {batch.number} launched on standard {standard.version}: {count(calls, 'call')}")
         if options["wait"]:
             batch = self._wait(batch, timeout=options["timeout"], quiet=quiet)
         self.write_json(options["json"], queries.batch_content(batch))
@@ -119,14 +119,15 @@ class Command(FalsestepCommand):
         for run in plan.runs:
             cost = "no price known" if run.cost is None else f"at most {run.cost.normalize():f} USD"
             self.say(
-                f"  {run.monitor.slug:<24} {run.condition:<9} {run.traces:>7} traces {run.calls:>8} calls  {cost}"
+                f"  {run.monitor.slug:<24} {run.condition:<9} "
+                f"{count(run.traces, 'trace'):>14} {count(run.calls, 'call'):>14}  {cost}"
             )
             for reason, number in sorted(run.excluded.items()):
                 self.say(f"  {'':<24} {'':<9} {number:>7} left out: {reason}")
             for one in run.untaken:
                 self.say(f"  {'':<34} {one.question_id}/{one.response_label}: no answer taken ({one.path})")
         for status, number in sorted(plan.not_ready.items()):
-            self.say(f"  {number} traces of the standard are {status}")
+            self.say(f"  of the standard, {count(number, 'trace')}: {status}")
 
     def _wait(self, batch: Batch, *, timeout: float, quiet: bool) -> Batch:
         begun = time.monotonic()
@@ -135,7 +136,7 @@ class Command(FalsestepCommand):
         def tell(done: int, total: int) -> None:
             if not quiet and (time.monotonic() - told[0] > 5 or done == total):
                 told[0] = time.monotonic()
-                self.say(f"  {done} of {total} calls")
+                self.say(f"  {done} of {count(total, 'call')}")
                 self.stdout.flush()
 
         batch = supervise.wait_for(batch, timeout=timeout, tell=tell)

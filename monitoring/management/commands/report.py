@@ -24,7 +24,7 @@ from monitoring.report.tables import as_text, tables
 from stats.report import CONVENTIONS, OWN, Options
 
 PRINTED = ("detection_", "localisation_")
-
+TEXTS = ("json", "latex", "macros", "methods")  # - writes one of them to standard output
 
 MOST_RESAMPLES = 100_000
 
@@ -69,7 +69,7 @@ class Command(FalsestepCommand):
             "--json", metavar="FILE", help="the whole report, unrounded (- is standard output)"
         )
         parser.add_argument("--csv", metavar="DIR", help="one file per section, unrounded")
-        parser.add_argument("--latex", metavar="FILE", help="tables for a paper that loads booktabs")
+        parser.add_argument("--latex", metavar="FILE", help="tables for a paper that loads booktabs (or -)")
         parser.add_argument(
             "--macros", metavar="FILE", help="the numbers as LaTeX macros, for the text of a paper"
         )
@@ -87,6 +87,7 @@ class Command(FalsestepCommand):
         )
 
     def run(self, **options: Any) -> None:
+        _check_standard_output(options)
         self.progress = bool(getattr(self.stderr, "isatty", lambda: False)())
         if options["compare"]:
             self._compare(options)
@@ -97,7 +98,7 @@ class Command(FalsestepCommand):
             study = study_named(options["study"])
             report = self._report(study, standard_for(study, options["standard"]), options)
         written = self._write(report, options)
-        if options["json"] != "-":
+        if not any(options[name] == "-" for name in TEXTS):
             self._print(report)
             for path in written:
                 self.say(f"wrote {path}")
@@ -161,17 +162,22 @@ class Command(FalsestepCommand):
                 written.append(str(write_text(folder / name, content)))
         for name, made in (("latex", latex_file), ("macros", macros_file)):
             if options[name]:
-                written.append(str(write_text(Path(options[name]), made(report))))
+                written += self._put(options[name], made(report))
         if options["methods"]:
-            path = Path(options["methods"])
-            written.append(
-                str(write_text(path, (methods_latex if path.suffix == ".tex" else methods_text)(report)))
-            )
+            made = methods_latex if options["methods"].endswith(".tex") else methods_text
+            written += self._put(options["methods"], made(report))
         if options["figures"]:
             from monitoring.report.figures import write_figures  # matplotlib is heavy and seldom wanted
 
             written += [str(path) for path in write_figures(report, Path(options["figures"]))]
         return written
+
+    def _put(self, path: str, content: str) -> list[str]:
+        """Write a text to a file, or to standard output where that is asked for; return what to tell of."""
+        if path == "-":
+            self.stdout.write(content, ending="" if content.endswith("\n") else "\n")
+            return []
+        return [str(write_text(Path(path), content))]
 
     def _print(self, report: dict[str, Any]) -> None:
         reference, bootstrap = report["reference"], report["bootstrap"]
@@ -193,6 +199,16 @@ class Command(FalsestepCommand):
         for warning in report["warnings"]:
             self.say()
             self.say(f"warning: {warning['text']}")
+
+
+def _check_standard_output(options: dict[str, Any]) -> None:
+    """Refuse `-` where a folder belongs, and for more than one text."""
+    for name in ("csv", "figures"):
+        if options[name] == "-":
+            raise UserError(f"--{name} writes files into a folder, not to standard output")
+    asked = [name for name in TEXTS if options[name] == "-"]
+    if len(asked) > 1:
+        raise UserError(f"standard output takes one text, not {' and '.join(f'--{name}' for name in asked)}")
 
 
 def write_text(path: Path, content: str) -> Path:

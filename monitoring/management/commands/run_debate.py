@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from annotation.access import study_named
 from annotation.models import Study
 from core.errors import UserError
-from core.management.base import FalsestepCommand
+from core.management.base import FalsestepCommand, count
 from monitoring import tasks
 from monitoring.debate.arm import DebateReport, Debaters, run_debate, traces_to_debate
 from monitoring.engine.planning import monitors_named
@@ -44,7 +44,7 @@ class Command(FalsestepCommand):
         traces = traces_to_debate(study, options["traces"])
         if not options["wait"]:
             tasks.debate.delay(study.slug, names, options["traces"], _text(options["max_cost"]))
-            self.say(f"{len(traces)} traces to debate; a worker does it")
+            self.say(f"{count(len(traces), 'trace')} to debate; a worker does it")
             return
         report = run_debate(
             study=study, debaters=debaters, traces=traces, max_cost=options["max_cost"], actor=None
@@ -59,9 +59,9 @@ class Command(FalsestepCommand):
 
     def _show(self, report: DebateReport) -> None:
         rounds = ", ".join(f"{name} {number}" for name, number in sorted(report.rounds.items()))
-        self.say(f"{report.traces} traces: {rounds or 'no new round'}")
+        self.say(f"{count(report.traces, 'trace')}: {rounds or 'no new round'}")
         self.say(
-            f"{report.labels} labels of the debate arm, {report.to_people} left to people, "
+            f"{count(report.labels, 'label')} of the debate arm, {report.to_people} left to people, "
             f"{report.cost.normalize():f} USD spent"
         )
         for trace, reason in report.failed:

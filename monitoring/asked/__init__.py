@@ -1,0 +1,1 @@
+"""The debate and the generation of traces as an administrator orders and watches them."""

@@ -1,0 +1,3 @@
+"""The targets' names, without importing what atheris must see being imported."""
+
+NAMES = ("reply", "mathtext", "traces", "labels", "debate", "release")

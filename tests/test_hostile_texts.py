@@ -1,0 +1,206 @@
+"""A corpus of hostile texts is inert on every page, in refusals, downloads and the API."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from adjudication.models import Dispute, ReferenceStandard
+from adjudication.services.disputes import recompute_disputes
+from annotation.models import DebateRound, Label, Role, Study, Trace
+from core.mathtext import render
+from core.visible import HIDDEN, shown
+from monitoring.engine import identity, waking
+from monitoring.engine.worker import drive
+from monitoring.models import Batch
+from tests import hostile
+from tests.adjudication.build import make_standard
+from tests.build import make_label, make_person, make_question, make_trace
+from tests.monitoring.build import make_batch, make_scripted
+from tests.test_blind_everywhere import PARAMETER, Site, all_routes
+
+pytestmark = pytest.mark.django_db
+ALL = hostile.EVERYTHING
+HIDDEN_CHARACTER = re.compile(f"[{HIDDEN}]")
+# Left as they are in a form, which sends them again, and in attributes, which isolate them.
+NOT_TEXT = re.compile(
+    r"""<(textarea|title|script|option)\b.*?</\1>|<(?:[^>"']|"[^"]*"|'[^']*')*>""", re.DOTALL | re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize("name", hostile.TEXTS)
+def test_typeset_text_is_inert(name: str) -> None:
+    assert hostile.what_could_run(render(hostile.TEXTS[name])) == []
+
+
+def test_the_reader_of_pages_notices_what_runs() -> None:
+    for name in ("script", "handlers", "elements", "mathml", "svg", "styles"):
+        assert hostile.what_could_run(hostile.TEXTS[name]) != [], name
+    assert hostile.what_could_run('<a href="java\nscript:x">x</a>')
+
+
+def test_hidden_characters_are_marked_in_text_and_nowhere_else() -> None:
+    html = '<p title="a\u202eb">a\u202eb</p><textarea>\u202e</textarea><math><mi>x\u200b</mi></math>'
+    told = shown(html)
+    assert (
+        'title="a\u202eb">a<span class="mark-hidden" title="right-to-left override">U+202E</span>b</p>'
+        in told
+    )
+    assert "<textarea>\u202e</textarea><math><mi>x</mi></math>" in told
+    assert shown("<p>ordinary &amp; é 文 \u200d</p>") == "<p>ordinary &amp; é 文 \u200d</p>"
+
+
+class _World:
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        make_person("ana", study=study, roles=[Role.ANNOTATOR])
+        self.people = {
+            "annotator": make_person("amy", study=study, roles=[Role.ANNOTATOR], display_name=ALL[:100]),
+            "lead": make_person("adam", study=study, roles=[Role.LEAD], display_name=ALL[100:190]),
+            "administrator": make_person("olga", study=study, roles=[Role.ADMINISTRATOR]),
+        }
+        long = [hostile.TEXTS["long token"], hostile.TEXTS["deep"]]
+        question = make_question(
+            study, statement=ALL, answer=ALL, rationale=ALL, subject="<b>&\u202e" + "s" * 20
+        )
+        self.settled = make_trace(question, steps=[ALL, *long], generator="<script>x</script>")
+        self.disputed = make_trace(question, steps=[ALL, "two", "three"], preamble=ALL)
+        self.free = make_trace(question, steps=[*hostile.TEXTS.values()])
+        for trace, step in ((self.settled, 2), (self.disputed, 3)):
+            make_label(trace, final_correct=True, first_error_step=2, comment=ALL)
+            make_label(
+                trace,
+                arm=Label.Arm.DEBATE,
+                labeller="debate",
+                final_correct=True,
+                first_error_step=step,
+                comment=ALL,
+            )
+            DebateRound.objects.create(
+                trace=trace, name="R1", model="maker/debater", said={"rationale": ALL}, source="test"
+            )
+        recompute_disputes(study=study)
+        Dispute.objects.update(token=f"{0:020x}")
+        standard: ReferenceStandard = make_standard(study, allow_open=True)
+        reply = '{"has_error": 1, "first_error_step": 2, "error_confidence": 80, "reason": %s}'
+        batch: Batch = make_batch(
+            standard, [make_scripted(study, slug="always", reply=reply % json.dumps(ALL))]
+        )
+        drive(batch_id=batch.pk, owner=identity.owner())
+
+    def addresses(self, token: str) -> Iterator[str]:
+        values: dict[str, Any] = {**Site.VALUES, "slug": self.study.slug}
+        for name, route in all_routes():
+            before = route.split("<slug:token>")[0].rstrip("/").rsplit("/", 1)[-1]
+            values["token"] = f"{0:020x}" if before == "disputes" else token
+            if name != "logout":
+                yield "/" + PARAMETER.sub(lambda match: str(values[match[1]]), route)
+
+
+@pytest.fixture
+def world(study: Study, monkeypatch: pytest.MonkeyPatch) -> _World:
+    monkeypatch.setattr(waking, "send", lambda batch_id, *, drivers=1: None)
+    Study.objects.filter(pk=study.pk).update(name=ALL[:150])
+    study.refresh_from_db()
+    return _World(study)
+
+
+def _content(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_page_is_inert_for_everybody(world: _World, client: Client) -> None:
+    shown_somewhere: set[str] = set()
+    for person in world.people.values():
+        client.force_login(person)
+        addresses = {
+            one
+            for trace in (world.settled, world.disputed, world.free)
+            for one in world.addresses(trace.token)
+        }
+        for address in addresses:
+            answers = [client.get(address)]
+            if address.count("/") == 4 and answers[0].status_code == 200:
+                answers.append(
+                    client.get(address, dict.fromkeys(("words", "q", "kind", "page", "monitors"), ALL))
+                )
+            for answer in answers:
+                if "text/html" not in answer["Content-Type"]:
+                    continue
+                html = _content(answer).decode()
+                assert hostile.what_could_run(html) == [], address
+                assert not HIDDEN_CHARACTER.search(NOT_TEXT.sub("", html)), address
+                if "evil.example" in html:
+                    shown_somewhere.add(address.split("/")[3] if address.count("/") > 3 else address)
+    # The texts were there to be read, or nothing would be proved.
+    assert {"traces", "disputes", "batches", "verification", "questions"} <= shown_somewhere
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refusals_repeat_nothing_that_runs(world: _World, client: Client) -> None:
+    for person in world.people.values():
+        client.force_login(person)
+        fields = dict.fromkeys(
+            (
+                "final",
+                "comment",
+                "rationale",
+                "name",
+                "reason",
+                "format",
+                "arm",
+                "slug",
+                "model",
+                "text",
+                "step",
+            ),
+            ALL,
+        )
+        for address in world.addresses(world.disputed.token):
+            answer = client.post(address, fields)
+            if answer.status_code >= 400 and "text/html" in answer["Content-Type"]:
+                assert hostile.what_could_run(_content(answer).decode()) == [], address
+    for path in ("/<script>x</script>/", "/studies/%22%3E%3Cscript%3E/", "/api/v1/%3Cscript%3E/"):
+        answer = client.get(path)
+        assert "<script>x" not in answer.content.decode()
+    signing = client.post(reverse("login"), {"username": ALL[:140], "password": ALL})
+    assert hostile.what_could_run(signing.content.decode()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_downloads_are_data(world: _World, client: Client) -> None:
+    extra = make_trace(world.settled.question)
+    for number, text in enumerate(("=1+1", "+cmd", "-2", "@SUM(A1)", "\t=1", "\r=1")):
+        make_label(extra, labeller=f"reader{number}", comment=text)
+    client.force_login(world.people["administrator"])
+    answer = client.post(reverse("download_labels", args=[world.study.slug]), {"format": "csv", "arm": "all"})
+    assert answer["Content-Disposition"].startswith("attachment")
+    rows = list(csv.reader(io.StringIO(_content(answer).decode("utf-8-sig"))))
+    assert len(rows) > 6
+    assert not [cell for row in rows for cell in row if cell and cell[0] in "=+@\t\r"]
+    page = reverse("run_download", args=[world.study.slug, 1, "always", "BLIND"])
+    answer = client.post(page)
+    assert answer["Content-Type"].startswith("application/x-ndjson")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    lines = _content(answer).decode().splitlines()
+    assert all(world.study.canary in line for line in lines)
+    assert len(lines) == Trace.objects.filter(verdicts__isnull=False).count()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_api_answers_data_that_no_browser_takes_for_a_page(world: _World, client: Client) -> None:
+    client.force_login(world.people["annotator"])
+    answer = client.get(f"/api/v1/studies/{world.study.slug}/traces/{world.free.token}/")
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "application/json"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer.json()["steps"]
