@@ -14,25 +14,26 @@ def grading_tables(report: dict[str, Any]) -> list[Table]:
     section = report.get("grading")
     if not section:
         return []
-    rows = [
-        (
-            words(condition),
-            words(monitor),
-            count(record["n"], link(condition=condition, monitor=monitor)),
-            *(
-                figure(record, name, link=link(condition=condition, monitor=monitor, cell=cell))
-                for name, cell in (("alpha_wrong", "wrong"), ("alpha_critical", "critical"))
-            ),
-            figure(record, "beta", link=link(condition=condition, monitor=monitor, cell="clean")),
-            figure(record, "accepted", bare=True),
-            figure(record, "corrected"),
-            figure(record, "corrected_variance", digits=5),
-            figure(record, "correlation"),
-            figure(record, "effective_size", digits=1),
-        )
-        for condition, monitors in section["conditions"].items()
-        for monitor, record in monitors.items()
-    ]
+    rows = []
+    for condition, monitors in section["conditions"].items():
+        for monitor, record in monitors.items():
+            asked = {"condition": condition, "monitor": monitor, "said": "valid"}
+            everything = link(**asked)
+            rows.append(
+                (
+                    words(condition),
+                    words(monitor),
+                    count(record["n"], everything),
+                    figure(record, "alpha_wrong", link=link(**asked, cell="wrong")),
+                    figure(record, "alpha_critical", link=link(**asked, cell="critical")),
+                    figure(record, "beta", link=link(**asked, cell="clean")),
+                    figure(record, "accepted", bare=True, link=everything),
+                    figure(record, "corrected", link=everything),
+                    figure(record, "corrected_variance", digits=5, link=everything),
+                    figure(record, "correlation", link=everything),
+                    figure(record, "effective_size", digits=1, link=everything),
+                )
+            )
     return [
         Table(
             section="grading",
