@@ -24,6 +24,7 @@ ESCAPES = {
     "α": r"$\alpha$",
     "β": r"$\beta$",
     "ρ": r"$\rho$",
+    "≥": r"$\ge$",
 }
 _SPECIAL = re.compile("|".join(map(re.escape, ESCAPES)))
 
