@@ -32,6 +32,7 @@ OPEN = {
     "login",
     "theme",
     "healthz",
+    "metrics",
     "invitation",
     "oidc_authentication_init",
     "oidc_authentication_callback",
