@@ -33,6 +33,7 @@ OPEN = {
     "login",
     "theme",
     "healthz",
+    "metrics",
     "invitation",
     "oidc_authentication_init",
     "oidc_authentication_callback",
