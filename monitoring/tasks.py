@@ -64,7 +64,7 @@ def debate(
         debaters=Debaters(**speakers),
         traces=traces_to_debate(study, keys),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=User.objects.filter(pk=actor).first(),
+        actor=None if actor is None else User.objects.filter(pk=actor).first(),
     )
 
 
@@ -76,7 +76,7 @@ def generate(slug: str, names: list[str], max_cost: str | None, actor: int | Non
         study=study,
         monitors=monitors_named(study, names),
         max_cost=None if max_cost is None else Decimal(max_cost),
-        actor=User.objects.filter(pk=actor).first(),
+        actor=None if actor is None else User.objects.filter(pk=actor).first(),
     )
 
 

@@ -274,7 +274,7 @@ def test_the_command_runs_it_and_says_what_is_missing(study: Study) -> None:
         call_command("run_debate", "--study=optics", "--traces=a/b", "--wait")
     said = StringIO()
     call_command("run_debate", "--study=optics", "--wait", stdout=said)
-    assert "1 labels of the debate arm" in said.getvalue()
+    assert "1 label of the debate arm" in said.getvalue()
 
 
 @pytest.mark.parametrize(
