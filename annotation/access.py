@@ -7,9 +7,24 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
-from annotation.models import Membership, Role, Study, Trace
+from annotation.models import Membership, Question, Role, Study, Trace
+from core import statements
 from core.errors import UserError
 from core.models import User
+
+_STUDY = statements.Columns(Study)
+_TRACE = statements.Columns(Trace)
+_QUESTION = statements.Columns(Question)
+_STUDY_OF = f"""
+SELECT m.role, {_STUDY.of("s")}
+FROM annotation_study s JOIN annotation_membership m ON m.study_id = s.id
+WHERE s.slug = %(slug)s AND m.person_id = %(person)s
+"""  # noqa: S608 - our own columns
+_TRACE_OF = f"""
+SELECT {_TRACE.of("t")}, {_QUESTION.of("q")}
+FROM annotation_trace t JOIN annotation_question q ON q.id = t.question_id
+WHERE t.study_id = %(study)s AND t.token = %(token)s
+"""  # noqa: S608 - our own columns
 
 
 def roles_in(study: Study, person: User) -> set[str]:
@@ -23,20 +38,22 @@ def study_for(person: Any, slug: str, *roles: Role) -> Study:
     Raises Http404 for a study that does not exist or that the person is no member of, so that a stranger
     learns nothing; PermissionDenied for a member without the role.
     """
-    rows = list(Membership.objects.filter(study__slug=slug, person=person).select_related("study"))
+    rows = statements.rows(_STUDY_OF, {"slug": slug, "person": person.pk})
     if not rows:
         raise Http404("no such study")
-    if roles and not {row.role for row in rows} & set(roles):
+    if roles and not {row[0] for row in rows} & set(roles):
         raise PermissionDenied("this page belongs to another role in the study")
-    return rows[0].study
+    return _STUDY.build(rows[0][1:])
 
 
 def trace_for(person: Any, slug: str, token: str, *roles: Role) -> Trace:
     """Return a trace by its token, through its study and the person's role there."""
     study = study_for(person, slug, *roles)
-    trace = Trace.objects.select_related("question").filter(study=study, token=token).first()
-    if trace is None:
+    found = statements.row(_TRACE_OF, {"study": study.pk, "token": token})
+    if found is None:
         raise Http404("no such trace")
+    trace = _TRACE.build(found[: len(_TRACE)])
+    trace.question = _QUESTION.build(found[len(_TRACE) :])
     trace.study = trace.question.study = study
     return trace
 

@@ -122,10 +122,11 @@ def annotate_page(
 ) -> AnnotatePage:
     """Collect the page of one trace for one person; `entered` is what a refused form held."""
     study = trace.study
-    label = queries.current_label(trace, person)
-    draft = queries.draft_of(trace, person, based_on=label.revision if label else 0)
-    answer = queries.reference_answer(trace.question) if study.show_reference_answer else None
-    guideline = queries.guideline_of(study)
+    found = queries.on_the_desk(trace, person)
+    label, draft, guideline = found.label, found.draft, found.guideline
+    if draft is not None and draft.content.get("based_on") != (label.revision if label else 0):
+        draft = None
+    answer = found.answer if study.show_reference_answer else None
     tokens = queries.tokens_by_question({trace.question_id})[trace.question_id]
     return AnnotatePage(
         study=study,
@@ -133,7 +134,7 @@ def annotate_page(
         letter=masking.letters(study, person, trace.question_id, tokens)[trace.token],
         steps=shown_steps(trace),
         answer=answer,
-        key_report=queries.key_report_of(trace, person, version=answer.version) if answer else None,
+        key_report=found.key_report if answer else None,
         guideline_text=guideline.text if guideline else guideline_fallback,
         guideline_version=guideline.version if guideline else 1,
         label=label,

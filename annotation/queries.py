@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import (
     Count,
     Exists,
@@ -41,6 +40,7 @@ from annotation.models import (
     Trace,
     TraceProgress,
 )
+from core import statements
 from core.models import User
 
 
@@ -161,17 +161,59 @@ def open_traces(study: Study, person: User) -> QuerySet[Trace]:
 
 def held_by(study: Study, person: User) -> Trace | None:
     """Return the trace that the person holds and has not labelled, the oldest hold first."""
-    labelled = Label.objects.filter(
-        trace=OuterRef("trace"), arm=Label.Arm.HUMAN, labeller=labeller_name(person), revision=1
-    )
-    reservation = (
-        Reservation.objects.filter(person=person, trace__study=study, expires_at__gt=timezone.now())
-        .filter(~Exists(labelled), trace__question__status=Question.Status.INCLUDED)
-        .select_related("trace")
-        .order_by("created_at", "pk")
-        .first()
-    )
-    return reservation.trace if reservation else None
+    return standing(study, person).held
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What decides on a person's next trace: their gate, a pause, what they hold, their place in the order."""
+
+    may_read: bool
+    paused: bool
+    hidden_items: bool
+    cursor: str
+    until: str
+    held: Trace | None
+
+
+_HELD = statements.Columns(Trace, leave_out=("preamble", "steps"))
+_STANDING = f"""
+SELECT EXISTS (SELECT 1 FROM annotation_gateresult g
+        WHERE g.study_id = s.id AND g.person_id = %(person)s AND g.passed)
+    OR NOT EXISTS (SELECT 1 FROM annotation_checkitem c WHERE c.study_id = s.id AND c.kind = 'gate'),
+    EXISTS (SELECT 1 FROM annotation_pause a WHERE a.study_id = s.id AND a.person_id = %(person)s),
+    EXISTS (SELECT 1 FROM annotation_checkitem c WHERE c.study_id = s.id AND c.kind = 'hidden'),
+    COALESCE(p.cursor, ''), COALESCE(p.until, ''), {_HELD.of("t")}
+FROM annotation_study s
+LEFT JOIN annotation_personprogress p ON p.study_id = s.id AND p.labeller = %(name)s
+LEFT JOIN annotation_trace t ON t.id = (
+    SELECT r.trace_id FROM annotation_reservation r
+    JOIN annotation_trace h ON h.id = r.trace_id
+    JOIN annotation_question q ON q.id = h.question_id
+    WHERE r.person_id = %(person)s AND r.expires_at > %(now)s AND h.study_id = %(study)s AND q.status = 'included'
+    AND NOT EXISTS (SELECT 1 FROM annotation_label l WHERE l.trace_id = r.trace_id AND l.arm = 'human'
+        AND l.labeller = %(name)s AND l.revision = 1)
+    ORDER BY r.created_at, r.id LIMIT 1)
+WHERE s.id = %(study)s
+"""  # noqa: S608 - our own columns
+
+
+def standing(study: Study, person: User) -> Standing:
+    """Return what decides on the person's next trace; one query."""
+    values = {
+        "study": study.pk,
+        "person": person.pk,
+        "name": labeller_name(person),
+        "now": timezone.now(),
+    }
+    found = statements.row(_STANDING, values)
+    if found is None:  # the study is gone
+        return Standing(False, False, False, "", "", None)
+    may_read, paused, hidden, cursor, until, *trace = found
+    held = _HELD.build_or_none(trace)
+    if held is not None:
+        held.study = study
+    return Standing(bool(may_read), bool(paused), bool(hidden), cursor, until, held)
 
 
 def is_paused(study: Study, person: User) -> bool:
@@ -236,16 +278,13 @@ WHERE s.study_id = %(study)s
 
 def progress(study: Study, person: User) -> Progress:
     """Return the person's and the study's progress; one query, and one more where questions are kept together."""
-    now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
-    values: dict[str, int | str | datetime] = {
+    values = {
         "study": study.pk,
         "person": person.pk,
         "name": labeller_name(person),
-        "now": now,
+        "now": timezone.now(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_PROGRESS, values)
-        row = cursor.fetchone()
+    row = statements.row(_PROGRESS, values)
     if row is None:
         return Progress(0, 0, 0, 0, 0, 0, 0, None)
     total, complete, labelled, mine, passed, skipped, held, free_at, guideline = row
@@ -293,10 +332,71 @@ def drafts_of(study: Study, person: User) -> QuerySet[Draft]:
     )
 
 
+@dataclass(frozen=True)
+class OnTheDesk:
+    """What stands beside a trace on its page, for one person."""
+
+    label: Label | None
+    draft: Draft | None
+    answer: ReferenceAnswer | None
+    key_report: KeyReport | None
+    guideline: GuidelineVersion | None
+
+
+_LABEL = statements.Columns(Label)
+_DRAFT = statements.Columns(Draft)
+_ANSWER = statements.Columns(ReferenceAnswer)
+_REPORT = statements.Columns(KeyReport)
+_GUIDELINE = statements.Columns(GuidelineVersion)
+_PARTS = (_LABEL, _DRAFT, _ANSWER, _REPORT, _GUIDELINE)
+_DESK = f"""
+SELECT {_LABEL.of("l")}, {_DRAFT.of("d")}, {_ANSWER.of("a")}, {_REPORT.of("k")}, {_GUIDELINE.of("g")}
+FROM annotation_trace t
+LEFT JOIN annotation_label l ON l.id = (
+    SELECT n.id FROM annotation_label n WHERE n.trace_id = %(trace)s AND n.arm = 'human' AND n.labeller = %(name)s
+    ORDER BY n.revision DESC LIMIT 1)
+LEFT JOIN annotation_draft d ON d.trace_id = t.id AND d.person_id = %(person)s
+LEFT JOIN annotation_referenceanswer a ON a.id = (
+    SELECT n.id FROM annotation_referenceanswer n WHERE n.question_id = %(question)s
+    ORDER BY n.version DESC LIMIT 1)
+LEFT JOIN annotation_keyreport k ON k.question_id = t.question_id AND k.reporter_id = %(person)s
+    AND k.reference_version = a.version
+LEFT JOIN annotation_guidelineversion g ON g.id = (
+    SELECT n.id FROM annotation_guidelineversion n WHERE n.study_id = %(study)s ORDER BY n.version DESC LIMIT 1)
+WHERE t.id = %(trace)s
+"""  # noqa: S608 - our own columns
+
+
+def on_the_desk(trace: Trace, person: User) -> OnTheDesk:
+    """Return the person's label and draft, the key in force and their report on it, the guideline; one query."""
+    values = {
+        "trace": trace.pk,
+        "question": trace.question_id,
+        "study": trace.study_id,
+        "person": person.pk,
+        "name": labeller_name(person),
+    }
+    found = statements.row(_DESK, values)
+    if found is None:
+        return OnTheDesk(None, None, None, None, None)
+    parts: list[Any] = []
+    for columns in _PARTS:
+        parts.append(columns.build_or_none(found[: len(columns)]))
+        found = found[len(columns) :]
+    return OnTheDesk(*parts)
+
+
 def tokens_by_question(question_ids: set[int]) -> dict[int, list[str]]:
     """Return the tokens of all traces of these questions; one query."""
     found: dict[int, list[str]] = {}
-    rows = Trace.objects.filter(question_id__in=question_ids).values_list("question_id", "token")
+    if len(question_ids) == 1:
+        (only,) = question_ids
+        rows: Any = statements.rows(
+            "SELECT question_id, token FROM annotation_trace WHERE question_id = %(question)s",
+            {"question": only},
+        )
+    else:
+        rows = Trace.objects.filter(question_id__in=question_ids).values_list("question_id", "token")
     for question_id, token in rows:
         found.setdefault(question_id, []).append(token)
     return found

@@ -122,11 +122,14 @@ def _private(path: Path) -> Path:
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
         try:
-            return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+            found = dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
         except ValueError as error:  # without the value: it may hold a password
             raise ImproperlyConfigured(
                 "DATABASE_URL cannot be read; it looks like postgres://user:password@host:5432/name"
             ) from error
+        if "postgresql" in found["ENGINE"] and env.flag("FALSESTEP_PREPARE_STATEMENTS", True):
+            found["OPTIONS"] = {"prepare_threshold": 5, **found.get("OPTIONS", {})}
+        return found
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": _private(HOME / "falsestep.sqlite3"),
@@ -168,7 +171,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["core.people.PeopleBackend"]
 # How many of the proxies before us are trusted to say where a request comes from.
 PROXIES = env.integer("FALSESTEP_PROXIES", 1 if HTTPS else 0)
 SUDO_MINUTES = env.integer("FALSESTEP_SUDO_MINUTES", 15, minimum=1)
@@ -181,6 +184,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
 DATA_UPLOAD_MAX_NUMBER_FILES = 0
 FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE
 
+SESSION_ENGINE = "core.session_rows"
 SESSION_COOKIE_AGE = SESSION_SECONDS
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

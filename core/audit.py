@@ -12,10 +12,22 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from core import statements
 from core.models import AuditChain, AuditEntry, User
 
 SITE = "site"
 GENESIS = "0" * 64
+
+# A row that is locked is locked on PostgreSQL; SQLite has one writer at a time and no such words.
+_HEAD = "SELECT id, length, head FROM core_auditchain WHERE scope = %(scope)s"
+_ADD = """
+INSERT INTO core_auditentry
+    (chain_id, sequence, at, actor_id, actor_name, action, subject, payload, previous, digest)
+VALUES (%(chain)s, %(sequence)s, %(at)s, %(actor)s, %(actor_name)s, %(action)s, %(subject)s, %(payload)s,
+        %(previous)s, %(digest)s)
+RETURNING id
+"""
+_MOVE = "UPDATE core_auditchain SET length = %(sequence)s, head = %(digest)s WHERE id = %(chain)s"
 
 
 @dataclass(frozen=True)
@@ -74,16 +86,13 @@ def record(
     if not connection.in_atomic_block:
         raise RuntimeError("an audit entry is written in the transaction of its change")
     # One chain must not fork: its head row is locked until the caller's transaction ends.
-    chain = AuditChain.objects.select_for_update().filter(scope=scope).first()
-    if chain is None:
-        AuditChain.objects.bulk_create([AuditChain(scope=scope)], ignore_conflicts=True)
-        chain = AuditChain.objects.select_for_update().get(scope=scope)
+    key, length, previous = _head(scope)
     at = timezone.now()
     body = json.loads(json.dumps(dict(payload or {}), sort_keys=True, allow_nan=False))
     actor_name = actor.username if actor else "system"
-    sequence = chain.length + 1
+    sequence = length + 1
     entry_digest = digest(
-        previous=chain.head,
+        previous=previous,
         scope=scope,
         sequence=sequence,
         at=at,
@@ -92,8 +101,23 @@ def record(
         subject=subject,
         payload=body,
     )
-    entry = AuditEntry.objects.create(
-        chain=chain,
+    values = {
+        "chain": key,
+        "sequence": sequence,
+        "at": at,
+        "actor": actor.pk if actor else None,
+        "actor_name": actor_name,
+        "action": action,
+        "subject": subject,
+        "payload": json.dumps(body),
+        "previous": previous,
+        "digest": entry_digest,
+    }
+    added = statements.row(_ADD, values)
+    statements.rows(_MOVE, {"chain": key, "sequence": sequence, "digest": entry_digest})
+    return AuditEntry(
+        pk=added[0] if added else None,
+        chain_id=key,
         sequence=sequence,
         at=at,
         actor=actor,
@@ -101,12 +125,21 @@ def record(
         action=action,
         subject=subject,
         payload=body,
-        previous=chain.head,
+        previous=previous,
         digest=entry_digest,
     )
-    chain.length, chain.head = sequence, entry_digest
-    chain.save(update_fields=["length", "head"])
-    return entry
+
+
+def _head(scope: str) -> tuple[int, int, str]:
+    """Lock a chain, which is begun if it is not there, and return its key, length and head."""
+    lock = " FOR UPDATE" if transaction.get_connection().features.has_select_for_update else ""
+    found = statements.row(_HEAD + lock, {"scope": scope})
+    if found is None:
+        AuditChain.objects.bulk_create([AuditChain(scope=scope)], ignore_conflicts=True)
+        found = statements.row(_HEAD + lock, {"scope": scope})
+        assert found is not None
+    key, length, head = found
+    return key, length, head
 
 
 def verify(scope: str | None = None) -> Iterator[Break]:

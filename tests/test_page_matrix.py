@@ -29,10 +29,10 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 PEOPLE = ("anonymous", "annotator", "lead", "administrator", "foreigner")
 # What opens without signing in; everything else leads to the sign-in page, whatever the method.
 OPEN = {
+    "metrics",
     "login",
     "theme",
     "healthz",
-    "metrics",
     "invitation",
     "oidc_authentication_init",
     "oidc_authentication_callback",
@@ -86,6 +86,8 @@ def _answer(client: Client, method: str, address: str) -> Any:
     try:
         with transaction.atomic():
             answer = client.generic(method, address)
+            if answer.streaming:
+                answer.close()
             raise _Undo
     except _Undo:
         client.cookies = cookies

@@ -11,6 +11,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 from adjudication.models import Rules, StatedGap
 from annotation.masking import letters
 from annotation.models import Label, Question, ReferenceAnswer, Study, Trace
+from core import statements
 from core.models import User
 
 
@@ -84,6 +85,34 @@ def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
         )
     )
     return [Tally(**row) for row in rows]
+
+
+_MAY_CONCERN = """
+SELECT EXISTS (
+    SELECT 1 FROM annotation_label l JOIN annotation_trace t ON t.id = l.trace_id
+    WHERE t.question_id = %(question)s
+    AND NOT EXISTS (SELECT 1 FROM annotation_label n WHERE n.supersedes_id = l.id)
+    GROUP BY l.trace_id
+    HAVING COUNT(CASE WHEN l.final_correct THEN 1 END) NOT IN (0, COUNT(*))
+    OR COUNT(l.first_error_step) NOT IN (0, COUNT(*))
+    OR MIN(l.first_error_step) <> MAX(l.first_error_step)
+) OR EXISTS (
+    SELECT 1 FROM adjudication_dispute d JOIN annotation_trace t ON t.id = d.trace_id
+    WHERE t.question_id = %(question)s AND d.status = 'open'
+) OR EXISTS (
+    SELECT 1 FROM adjudication_rules r WHERE r.study_id = %(study)s AND r.one_arm <> 'none'
+)
+"""
+
+
+def may_concern_disputes(study: Study, question: Question) -> bool:
+    """Whether disputes of a question can follow from its labels: False for labels that agree; one query.
+
+    True where labels differ, a dispute is open that may have to be withdrawn, or the study's rules send traces of
+    one arm.
+    """
+    found = statements.row(_MAY_CONCERN, {"study": study.pk, "question": question.pk})
+    return found is not None and bool(found[0])
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from adjudication.models import CriticalRole, ReferenceStandard, StandardLabel
 from annotation.models import Study, Trace
 
 K = TypeVar("K")
+FEW = 500  # so many keys fit into one statement on either database
 
 
 def standards_of(study: Study) -> QuerySet[ReferenceStandard]:
@@ -33,9 +34,11 @@ def latest_standard(study: Study) -> ReferenceStandard | None:
 
 
 def labels_of(standard: ReferenceStandard) -> QuerySet[StandardLabel]:
-    """Return a standard's labels with their traces, in the order of natural keys."""
-    return standard.labels.select_related("trace__question", "reference_answer").order_by(
-        "trace__question__external_id", "trace__response_label"
+    """Return a standard's labels with their traces, in the order of natural keys, without long texts."""
+    return (
+        standard.labels.select_related("trace__question", "reference_answer")
+        .defer("trace__steps", "trace__preamble", "trace__question__statement", "trace__question__rationale")
+        .order_by("trace__question__external_id", "trace__response_label")
     )
 
 
@@ -125,6 +128,15 @@ def role_of(trace: Trace) -> CriticalRole | None:
 def roles_of(trace_ids: Collection[int]) -> dict[int, CriticalRole]:
     """Return the roles in force by trace id."""
     return {role.trace_id: role for role in CODED.filter(trace__in=trace_ids).select_related("coded_by")}
+
+
+def role_kinds(trace_ids: Collection[int]) -> dict[int, str]:
+    """Return the kind of role in force on each of these traces that is coded."""
+    coded: dict[int, str] = {}
+    keys = sorted(trace_ids)
+    for begin in range(0, len(keys), FEW):
+        coded |= dict(CODED.filter(trace__in=keys[begin : begin + FEW]).values_list("trace", "kind"))
+    return coded
 
 
 def _version(standard: ReferenceStandard) -> tuple[int, str, datetime]:

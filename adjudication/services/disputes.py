@@ -123,6 +123,8 @@ def recompute_disputes(
 
 def follow_labels(study: Study, question: Question | None, actor: User | None) -> None:
     """Keep the disputes up to date when labels change: registered with annotation.hooks."""
+    if question is not None and not queries.may_concern_disputes(study, question):
+        return
     recompute_disputes(study=study, actor=actor, question=question)
 
 

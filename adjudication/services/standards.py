@@ -161,6 +161,23 @@ def content_sha256(standard: ReferenceStandard) -> str:
     return standard_sha256(rows, guideline.version if guideline else None)
 
 
+class StandardChanged(UserError):
+    """A stored standard no longer has the hash on its card: nothing may be computed or released from it."""
+
+    def __init__(self, standard: ReferenceStandard, found: str) -> None:
+        super().__init__(
+            f"standard {standard.version} was changed in the database: its sha256 is {found}, the one it was frozen "
+            f"with {standard.sha256}; nothing is computed from it. verify_audit_trail tells more"
+        )
+
+
+def check_unchanged(standard: ReferenceStandard) -> None:
+    """Raise StandardChanged unless the stored rows still have the hash that the standard was frozen with."""
+    found = content_sha256(standard)
+    if found != standard.sha256:
+        raise StandardChanged(standard, found)
+
+
 def changed_behind_the_guards(study_slug: str | None) -> Iterator[audit.Break]:
     """Yield each standard (of one study, or of all) whose rows no longer have the hash on its card.
 

@@ -6,12 +6,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import blindness, hooks
-from annotation.models import CheckItem, Draft, Label, PilotJudgement, Reservation, Study, Trace
+from annotation.models import CheckItem, Label, PilotJudgement, Study, Trace
 from annotation.pilot import NO_PILOT, PilotValues, values_of
 from annotation.queries import current_label, labeller_name
 from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
-from core import audit, webhooks
+from core import audit, statements, webhooks
 from core.errors import Conflict, UserError
 from core.models import User
 
@@ -47,9 +47,7 @@ def submit_label(
     try:
         with transaction.atomic():
             tally.hold(trace.study_id)
-            label = _record(trace, person, values, expected_revision, active_seconds)
-            _finish(trace, person)
-            return label
+            return _record(trace, person, values, expected_revision, active_seconds)
     except IntegrityError:
         # A simultaneous request of the same person took this revision. What it wrote stands.
         standing = current_label(trace, person)
@@ -63,8 +61,6 @@ def submit_label(
 def _check(trace: Trace, step: int | None, comment: str, pilot: PilotValues) -> None:
     if trace.n_steps is None or not trace.steps:
         raise InvalidLabel("this trace came without its text, so it cannot be judged here")
-    if CheckItem.objects.filter(trace=trace).exclude(kind=CheckItem.Kind.HIDDEN).exists():
-        raise InvalidLabel("this solution belongs to the training; it is not labelled")
     if step is not None and not 1 <= step <= trace.n_steps:
         raise InvalidLabel(f"step {step} is not in this trace: its steps are 1 to {trace.n_steps}")
     if pilot and trace.study.kind != Study.Kind.PILOT:
@@ -75,6 +71,37 @@ def _check(trace: Trace, step: int | None, comment: str, pilot: PilotValues) -> 
         raise InvalidLabel(f"the comment is longer than {COMMENT_LENGTH} characters")
 
 
+_LABEL = statements.Columns(Label)
+_BEFORE = f"""
+SELECT c.kind, g.id, g.version, {_LABEL.of("l")}
+FROM annotation_trace t
+LEFT JOIN annotation_checkitem c ON c.trace_id = t.id
+LEFT JOIN annotation_guidelineversion g ON g.id = (
+    SELECT n.id FROM annotation_guidelineversion n WHERE n.study_id = %(study)s ORDER BY n.version DESC LIMIT 1)
+LEFT JOIN annotation_label l ON l.id = (
+    SELECT n.id FROM annotation_label n WHERE n.trace_id = %(trace)s AND n.arm = 'human' AND n.labeller = %(name)s
+    ORDER BY n.revision DESC LIMIT 1)
+WHERE t.id = %(trace)s
+"""  # noqa: S608 - our own columns
+_NEW = [field for field in _LABEL.fields if field.attname != "id"]
+_ADD = f"""
+INSERT INTO annotation_label ({", ".join(field.column for field in _NEW)})
+VALUES ({", ".join(f"%({field.attname})s" for field in _NEW)}) RETURNING id
+"""  # noqa: S608 - our own columns
+_DROP_DRAFT = "DELETE FROM annotation_draft WHERE trace_id = %(trace)s AND person_id = %(person)s"
+_DROP_HOLD = "DELETE FROM annotation_reservation WHERE trace_id = %(trace)s AND person_id = %(person)s"
+
+
+def _before(trace: Trace, person: User) -> tuple[str | None, int | None, int | None, Label | None]:
+    """Return the trace's kind of check item, the guideline in force (key, version) and the person's label."""
+    values = {"trace": trace.pk, "study": trace.study_id, "name": labeller_name(person)}
+    found = statements.row(_BEFORE, values)
+    if found is None:
+        return None, None, None, None
+    kind, guideline, version, *label = found
+    return kind, guideline, version, _LABEL.build_or_none(label)
+
+
 def _record(
     trace: Trace,
     person: User,
@@ -82,8 +109,11 @@ def _record(
     expected_revision: int,
     active_seconds: int | None,
 ) -> Label:
-    standing = current_label(trace, person)
+    kind, guideline, version, standing = _before(trace, person)
+    if kind is not None and kind != CheckItem.Kind.HIDDEN:
+        raise InvalidLabel("this solution belongs to the training; it is not labelled")
     if standing is not None and _values(standing, trace) == values:
+        _finish(trace, person)
         return standing
     revision = standing.revision if standing else 0
     if revision != expected_revision:
@@ -91,8 +121,10 @@ def _record(
     if standing is not None:
         blindness.refuse_revision(trace)
     final_correct, first_error_step, comment, pilot = values
-    guideline = ensure_guideline(study=trace.study, actor=person)
-    label = Label.objects.create(
+    if guideline is None:
+        made = ensure_guideline(study=trace.study, actor=person)
+        guideline, version = made.pk, made.version
+    label = Label(
         trace=trace,
         arm=Label.Arm.HUMAN,
         labeller=labeller_name(person),
@@ -100,14 +132,17 @@ def _record(
         final_correct=final_correct,
         first_error_step=first_error_step,
         comment=comment,
-        guideline=guideline,
+        guideline_id=guideline,
         active_seconds=_active_seconds(active_seconds, standing),
         revision=revision + 1,
         supersedes=standing,
         source="desk",
     )
+    _insert(label)
     if pilot:
         PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
+    # Before what others count in too: those rows are locked for as short a time as can be.
+    _finish(trace, person)
     if standing is None:
         tally.label_added(trace=trace, labeller=label.labeller)
     if standing is None:
@@ -124,7 +159,7 @@ def _record(
             "revision": label.revision,
             "final_correct": final_correct,
             "first_error_step": first_error_step,
-            "guideline": guideline.version,
+            "guideline": version,
             **({"coherence": pilot.coherence, "error_type": pilot.error_type} if pilot else {}),
         },
     )
@@ -155,9 +190,16 @@ def _active_seconds(told: int | None, standing: Label | None) -> int | None:
     return max(0, min(told, most))
 
 
+def _insert(label: Label) -> None:
+    """Write a new label; IntegrityError if its revision is taken."""
+    label.pk = statements.rows(_ADD, {field.attname: getattr(label, field.attname) for field in _NEW})[0][0]
+    label._state.adding = False
+
+
 def _finish(trace: Trace, person: User) -> None:
-    Draft.objects.filter(trace=trace, person=person).delete()
-    Reservation.objects.filter(trace=trace, person=person).delete()
+    values = {"trace": trace.pk, "person": person.pk}
+    statements.rows(_DROP_DRAFT, values)
+    statements.rows(_DROP_HOLD, values)
 
 
 def _values(label: Label, trace: Trace) -> tuple[bool, int | None, str, PilotValues]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
@@ -22,7 +22,7 @@ from annotation.models import (
     TraceProgress,
 )
 from annotation.services import tally
-from core import audit
+from core import audit, statements
 from core.errors import UserError
 from core.models import User
 
@@ -31,6 +31,28 @@ BLOCK = 40  # candidates looked at together: the person's order is shuffled with
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
 LAST = "~"  # stands after every token
+
+_ROW = statements.Columns(TraceProgress)
+_HANDED = statements.Columns(Trace, only=("id", "token", "study_id", "question_id"))
+_BLOCK = f"""
+SELECT {_ROW.of("p")} FROM annotation_traceprogress p
+WHERE p.study_id = %(study)s AND p.labels < p.wanted AND p.priority = %(priority)s
+AND p.token >= %(low)s AND p.token <= %(high)s
+AND NOT EXISTS (SELECT 1 FROM annotation_label l WHERE l.trace_id = p.trace_id AND l.arm = 'human'
+    AND l.labeller = %(name)s AND l.revision = 1)
+AND NOT EXISTS (SELECT 1 FROM annotation_skip k WHERE k.trace_id = p.trace_id AND k.person_id = %(person)s)
+AND p.wanted > p.labels + (SELECT COUNT(*) FROM annotation_reservation r
+    WHERE r.trace_id = p.trace_id AND r.person_id <> %(person)s AND r.expires_at > %(now)s)
+ORDER BY p.token LIMIT %(block)s
+"""  # noqa: S608 - our own columns
+_HOLD_IF_OPEN = """
+INSERT INTO annotation_reservation (trace_id, person_id, expires_at, created_at)
+SELECT p.trace_id, %(person)s, %(until)s, %(now)s FROM annotation_traceprogress p
+WHERE p.trace_id = %(trace)s AND p.wanted > p.labels + (SELECT COUNT(*) FROM annotation_reservation r
+    WHERE r.trace_id = p.trace_id AND r.person_id <> %(person)s AND r.expires_at > %(now)s)
+ON CONFLICT (trace_id, person_id) DO UPDATE SET expires_at = excluded.expires_at
+RETURNING id
+"""
 
 
 class InvalidSkip(UserError):
@@ -45,25 +67,22 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
     the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
     """
-    if not training.may_read(study, person):
-        return None
     with transaction.atomic():
-        if queries.is_paused(study, person):
+        stand = queries.standing(study, person)
+        if not stand.may_read or stand.paused:
             return None
-        held = queries.held_by(study, person)
-        if held is not None:
-            hold_trace(held, person)
-            return held
-        hidden = training.hidden_next(study, person)
+        if stand.held is not None:
+            hold_trace(stand.held, person)
+            return stand.held
+        hidden = training.hidden_next(study, person) if stand.hidden_items else None
         if hidden is not None:
             hold_trace(hidden, person)
             return hidden
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
-        for row in _candidates(study, person):
-            trace = _lock(study, person, row)
+        for row in _candidates(study, person, stand):
+            trace = _claim(study, person, row)
             if trace is not None:
-                hold_trace(trace, person)
                 if study.sharing != Study.Sharing.FREE:
                     Assignment.objects.get_or_create(question_id=trace.question_id, person=person)
                 return trace
@@ -108,9 +127,7 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
         if any(row.pk == trace.pk for row in queries.hidden_items(trace.study, person)):
             return hold_trace(trace, person)  # whoever else has judged a hidden check item
         row = queries.open_to(trace.study, person).filter(trace=trace).first()
-        if row is None or _lock(trace.study, person, row) is None:
-            return None
-        return hold_trace(trace, person)
+        return until if row is not None and _claim(trace.study, person, row) is not None else None
 
 
 def hold_trace(trace: Trace, person: User) -> datetime:
@@ -126,7 +143,7 @@ def hold_trace(trace: Trace, person: User) -> datetime:
     return until
 
 
-def _candidates(study: Study, person: User) -> Iterator[TraceProgress]:
+def _candidates(study: Study, person: User, stand: queries.Standing) -> Iterator[TraceProgress]:
     """Yield rows that may be handed out, the best first."""
     rows = queries.open_to(study, person)
     if study.sharing == Study.Sharing.TOGETHER:
@@ -134,24 +151,26 @@ def _candidates(study: Study, person: User) -> Iterator[TraceProgress]:
         recent = list(mine.values_list("question_id", flat=True)[:RECENT])
         yield from rows.filter(question__in=recent).order_by("-priority", "token")[:BLOCK]
     elif study.sharing == Study.Sharing.SPREAD:
-        yield from _in_order(study, person, rows.exclude(question__assignments__person=person))
+        yield from _in_order(study, person, rows.exclude(question__assignments__person=person), stand)
         yield from rows.order_by("-priority", "token")[:BLOCK]
         return
-    yield from _in_order(study, person, rows)
+    yield from _in_order(study, person, rows, stand)
 
 
-def _in_order(study: Study, person: User, rows: QuerySet[TraceProgress]) -> Iterator[TraceProgress]:
+def _in_order(
+    study: Study, person: User, rows: QuerySet[TraceProgress], stand: queries.Standing
+) -> Iterator[TraceProgress]:
     """Yield rows in the person's order, block by block from where they were; a bounded number of blocks.
 
     The place is kept, so that a claim does not walk again over everything that the person has done. What others
     held while the place moved on is found in a second round from the start.
     """
-    place = PersonProgress.objects.filter(study=study, labeller=queries.labeller_name(person)).first()
     start = masking.queue_start(study, person)
-    key = place.cursor if place else ""
-    if place and key:
-        yield from _ranked(study, person, _block(rows, start, key, place.until))
-        key = place.until
+    key = stand.cursor
+    if key:
+        here = _block_of(study, person, key, stand.until) if study.sharing == Study.Sharing.FREE else None
+        yield from _ranked(study, person, _block(rows, start, key, stand.until) if here is None else here)
+        key = stand.until
     for _ in range(5):
         block = _next_block(study, rows, start, key)
         if not block and key:
@@ -192,6 +211,22 @@ def _block(rows: QuerySet[TraceProgress], start: str, first: str, last: str) -> 
     )
 
 
+def _block_of(study: Study, person: User, first: str, last: str) -> list[TraceProgress]:
+    """Return the same where traces are handed out as they come: the statement of nearly every claim."""
+    priority, _, low = _parts(first)
+    values = {
+        "study": study.pk,
+        "person": person.pk,
+        "name": queries.labeller_name(person),
+        "now": timezone.now(),
+        "priority": priority,
+        "low": low,
+        "high": _parts(last)[2],
+        "block": BLOCK,
+    }
+    return [_ROW.build(found) for found in statements.rows(_BLOCK, values)]
+
+
 def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: str) -> list[TraceProgress]:
     """Return the first open rows after a place in the order (from the beginning for an empty one)."""
     priority, wrapped, after = _parts(key) if key else (HIGHEST, False, "")
@@ -219,22 +254,28 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
         level, priority, wrapped, after = level - 1, -1, False, ""
 
 
-def _lock(study: Study, person: User, row: TraceProgress) -> Trace | None:
-    """Lock a candidate and look again whether others have filled it; None if so, or if somebody has it."""
-    locked = TraceProgress.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=row.pk).first()
-    if locked is None:
+def _claim(study: Study, person: User, row: TraceProgress) -> Trace | None:
+    """Lock a candidate, look again whether others have filled it, and hold it; None if so, or if somebody has it."""
+    if statements.row(_lock_statement(), {"trace": row.pk}) is None:
         return None
     if study.sharing == Study.Sharing.TOGETHER and not (
         _lock_question(row.question_id) and queries.open_to(study, person).filter(pk=row.pk).exists()
     ):
         return None
-    # Only other people's labels and holds can have come since; what the person did is theirs to know.
-    live = Reservation.objects.filter(trace=row.pk, expires_at__gt=timezone.now()).exclude(person=person)
-    if locked.labels + live.count() >= locked.wanted:
+    # Only other people's labels and holds can have come since; what the person did is theirs to know. A statement
+    # of its own: it must see what was there when the lock was had.
+    now = timezone.now()
+    values = {"trace": row.pk, "person": person.pk, "now": now, "until": now + timedelta(minutes=HOLD)}
+    if statements.row(_HOLD_IF_OPEN, values) is None:
         return None
-    trace = Trace.objects.defer("steps", "preamble").get(pk=row.pk)
+    trace = _HANDED.build([row.pk, row.token, study.pk, row.question_id])
     trace.study = study
     return trace
+
+
+def _lock_statement() -> str:
+    lock = " FOR NO KEY UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    return f"SELECT trace_id FROM annotation_traceprogress WHERE trace_id = %(trace)s{lock}"  # noqa: S608
 
 
 def _lock_question(question: int) -> bool:

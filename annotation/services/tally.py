@@ -16,6 +16,7 @@ from django.db.models import F
 from annotation import masking
 from annotation.models import PersonProgress, Question, Study, StudyProgress, Trace, TraceProgress
 from annotation.queries import labeller_name
+from core import statements
 from core.models import User
 
 LOCK = 0x66737470  # names our advisory locks on PostgreSQL
@@ -76,16 +77,22 @@ SELECT CAST(%(study)s AS bigint), labeller, SUM(mine), SUM(passed), '', '' FROM 
 ON CONFLICT (study_id, labeller) DO UPDATE SET mine = excluded.mine, passed = excluded.passed
 """
 ONE_LABEL = """
-UPDATE annotation_traceprogress SET labels = labels + 1 WHERE trace_id = %s RETURNING labels, wanted, included
+UPDATE annotation_traceprogress SET labels = labels + 1 WHERE trace_id = %(trace)s
+RETURNING labels, wanted, included
+"""
+ONE_STUDY = """
+UPDATE annotation_studyprogress
+SET labelled = labelled + %(labelled)s, complete = complete + %(complete)s, human = human + %(human)s
+WHERE study_id = %(study)s
 """
 ONE_PERSON = """
 INSERT INTO annotation_personprogress (study_id, labeller, mine, passed, cursor, until)
-VALUES (%s, %s, %s, %s, '', '')
+VALUES (%(study)s, %(labeller)s, %(mine)s, %(passed)s, '', '')
 ON CONFLICT (study_id, labeller) DO UPDATE
 SET mine = annotation_personprogress.mine + excluded.mine,
-    passed = annotation_personprogress.passed + excluded.passed - %s * (
+    passed = annotation_personprogress.passed + excluded.passed - %(was_open)s * (
         SELECT COUNT(*) FROM annotation_skip k JOIN core_user u ON u.id = k.person_id
-        WHERE k.trace_id = %s AND SUBSTR(u.username, 1, 100) = excluded.labeller)
+        WHERE k.trace_id = %(trace)s AND SUBSTR(u.username, 1, 100) = excluded.labeller)
 """
 OTHERS = """
 UPDATE annotation_personprogress SET passed = passed - 1
@@ -102,7 +109,10 @@ def hold(study_id: int, *, recount: bool = False) -> None:
     """Keep recounts away until the transaction ends; with `recount`, single changes too."""
     if connection.vendor == "postgresql":
         name = "pg_advisory_xact_lock" if recount else "pg_advisory_xact_lock_shared"
-        _run(f"SELECT {name}(%s, %s)", [LOCK, study_id])
+        statements.rows(
+            f"SELECT {name}(CAST(%(lock)s AS integer), CAST(%(study)s AS integer))",
+            {"lock": LOCK, "study": study_id},
+        )
 
 
 def refresh(study: Study) -> None:
@@ -160,30 +170,45 @@ def trace_added(trace: Trace) -> None:
 
 def label_added(*, trace: Trace, labeller: str) -> None:
     """Count a labeller's first label of the human arm on a trace."""
-    row = _run(ONE_LABEL, [trace.pk])
+    row = statements.row(ONE_LABEL, {"trace": trace.pk})
     if row is None:
         return
     labels, wanted, included = row
     complete, begun = labels == wanted, labels == 1
+    if wanted:
+        was_open = int(labels <= wanted)
+        _count(trace, labeller, mine=1, passed=int(labels < wanted), was_open=was_open)
+        if complete:
+            values = {"study": trace.study_id, "labeller": labeller, "trace": trace.pk}
+            statements.rows(OTHERS, values)
     if complete or begun:
-        StudyProgress.objects.filter(study=trace.study_id).update(
-            labelled=F("labelled") + int(begun and wanted > 0),
-            complete=F("complete") + int(complete),
-            human=F("human") + int(begun and bool(included)),
-        )
-    if not wanted:
-        return
-    was_open = int(labels <= wanted)
-    _run(ONE_PERSON, [trace.study_id, labeller, 1, int(labels < wanted), was_open, trace.pk])
-    if complete:
-        _run(OTHERS, {"study": trace.study_id, "labeller": labeller, "trace": trace.pk})
+        # Last: everybody counts in this row.
+        values = {
+            "study": trace.study_id,
+            "labelled": int(begun and wanted > 0),
+            "complete": int(complete),
+            "human": int(begun and bool(included)),
+        }
+        statements.rows(ONE_STUDY, values)
+
+
+def _count(trace: Trace, labeller: str, *, mine: int, passed: int, was_open: int) -> None:
+    values = {
+        "study": trace.study_id,
+        "labeller": labeller,
+        "mine": mine,
+        "passed": passed,
+        "was_open": was_open,
+        "trace": trace.pk,
+    }
+    statements.rows(ONE_PERSON, values)
 
 
 def skip_added(*, trace: Trace, person: User) -> None:
     """Count a person's first skip of a trace that they have not labelled."""
     row = TraceProgress.objects.filter(trace=trace, labels__lt=F("wanted")).exists()
     if row and not trace.labels.filter(arm="human", labeller=labeller_name(person)).exists():
-        _run(ONE_PERSON, [trace.study_id, labeller_name(person), 0, 1, 0, trace.pk])
+        _count(trace, labeller_name(person), mine=0, passed=1, was_open=0)
 
 
 def sampled(study: Study) -> set[int]:

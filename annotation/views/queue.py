@@ -45,12 +45,12 @@ def queue_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next trace and go to it; where there is none, back to the queue, which says why."""
     person = person_of(request)
     study = study_for(person, slug, Role.ANNOTATOR)
-    if not training.may_read(study, person):
+    trace = claim_next(study=study, person=person)
+    if trace is None and not training.may_read(study, person):
         messages.info(
             request, "First pass the training of this study: a few solutions with known judgements."
         )
         return redirect("training", study.slug)
-    trace = claim_next(study=study, person=person)
     if trace is None:
         messages.info(request, "There is no trace for you to read right now.")
         return redirect("queue", study.slug)

@@ -19,6 +19,7 @@ NAMES = frozenset(
         "gt_status",
         "generator",
         "gold_error_source",
+        "critical_role",
         "monitor_model",
         "api_model",
         "condition",

@@ -14,13 +14,14 @@ from django.db import transaction
 
 from adjudication import queries
 from adjudication.models import ReferenceStandard, StandardLabel
+from adjudication.services.standards import check_unchanged
 from annotation.models import Study
 from core import audit
 from core.errors import UserError
 from core.models import User
 from monitoring.exports.fields import check_row, check_secrets
 from monitoring.exports.folder import write_folder
-from monitoring.imports.folder import MANIFEST, STANDARD_FILE
+from monitoring.imports.folder import MANIFEST, ROLES_FILE, STANDARD_FILE
 from monitoring.imports.released_labels import EXCLUDED, READY
 from monitoring.imports.released_verdicts import CERTIFIED, FILE_NAME, KEPT
 from monitoring.imports.released_verdicts import CONDITIONS as CONDITION_OF
@@ -71,14 +72,17 @@ def export_release(
     Fields are whitelisted, values that are no short identifiers are refused, every line is scanned for
     secrets; all of it before the first file is written. A trace that is not ready, unresolved ones included,
     goes out as excluded with its provenance. Raises NotTextFree, and UserError for a folder that holds
-    anything but an earlier release.
+    anything but an earlier release, or a standard that was changed since its freeze.
     """
+    check_unchanged(standard)
     told = Released(str(path), standard.version, standard.sha256)
     labels = {
         (label.trace.question.external_id, label.trace.response_label): label
         for label in queries.labels_of(standard)
     }
     contents = {STANDARD_FILE: [_standard_row(key, label) for key, label in sorted(labels.items())]}
+    if coded := _role_rows(labels):
+        contents[ROLES_FILE] = coded
     told.traces.update(label.status for label in labels.values())
     runs = _finished(study, told)
     monitors = {monitor.slug: monitor for monitor in Monitor.objects.filter(study=study)}
@@ -124,6 +128,21 @@ def _standard_row(key: Key, label: StandardLabel) -> Row:
         "debate_error_step": label.debate_first_error_step,
         "n_steps": label.trace.n_steps,
     }
+
+
+def _role_rows(labels: Mapping[Key, StandardLabel]) -> list[Row]:
+    """Return the roles coded on the traces that are critical in this standard."""
+    critical = {
+        label.trace_id: key
+        for key, label in sorted(labels.items())
+        if label.cell == StandardLabel.Cell.CRITICAL
+    }
+    kinds = queries.role_kinds(critical)
+    return [
+        {"question_id": key[0], "response_label": key[1], "critical_role": kinds[trace]}
+        for trace, key in critical.items()
+        if trace in kinds
+    ]
 
 
 def _finished(study: Study, told: Released) -> Iterator[ChosenRun]:

@@ -14,6 +14,7 @@ from core.errors import UserError
 
 MANIFEST = "public_manifest.json"
 STANDARD_FILE = "ground_truth_gold.jsonl"
+ROLES_FILE = "critical_roles.jsonl"
 SHA256 = re.compile(r"[0-9a-f]{64}")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from adjudication.models import ReferenceStandard
+from adjudication.models import CriticalRole, ReferenceStandard
 from adjudication.services.assembly import Draft
 from adjudication.services.hashing import StandardRow
 from adjudication.services.locking import lock_study
@@ -24,8 +24,9 @@ from annotation.services import tally
 from core import audit
 from core.errors import UserError
 from core.models import User
-from monitoring.imports.folder import STANDARD_FILE, ReleaseFile, ReleaseFolder, open_release
+from monitoring.imports.folder import ROLES_FILE, STANDARD_FILE, ReleaseFile, ReleaseFolder, open_release
 from monitoring.imports.released_labels import EXCLUDED, READY, Key, ReleasedLabel, read_standard
+from monitoring.imports.released_roles import read_roles
 from monitoring.imports.released_verdicts import VerdictFile, monitor_and_condition, read_verdicts
 from monitoring.imports.report import ReleaseReport
 from monitoring.models import Batch, Monitor, Run, Verdict
@@ -99,6 +100,7 @@ class _Import:
         if self.report.new["labels"]:
             # After the standard: what it settles is no dispute.
             hooks.labels_changed(study=self.study, actor=self.actor)
+        self._write_roles()
         self._write_verdicts(standard, verdicts)
 
     def _find_traces(self) -> None:
@@ -124,7 +126,7 @@ class _Import:
         lengths.update({key: label.n_steps for key, label in self.labels.items()})
         files = []
         for name, file in self.folder.files.items():
-            if name == STANDARD_FILE:
+            if name in (STANDARD_FILE, ROLES_FILE):
                 continue
             named = monitor_and_condition(name)
             if named is None:
@@ -272,6 +274,26 @@ class _Import:
         self.report.new["standards"] += frozen.created
         self.report.traces.update(READY if label.ready else EXCLUDED for label in self.labels.values())
         return frozen.standard
+
+    def _write_roles(self) -> None:
+        """Write the roles that are not here; one that is here must be the same."""
+        roles = read_roles(self.folder, self.labels)
+        traces = {self.traces[key].pk: role for key, role in roles.items()}
+        held = dict(
+            CriticalRole.objects.filter(trace__study=self.study, superseded_by__isnull=True).values_list(
+                "trace", "kind"
+            )
+        )
+        for pk, role in traces.items():
+            if held.get(pk, role.kind) != role.kind:
+                raise UserError(
+                    f'{ROLES_FILE}:{role.line}: "{"/".join(role.key)}" is coded otherwise in study '
+                    f'"{self.study.slug}"; import into another study'
+                )
+        new = [CriticalRole(trace_id=pk, kind=role.kind) for pk, role in traces.items() if pk not in held]
+        CriticalRole.objects.bulk_create(new, batch_size=CHUNK)
+        if new:
+            self.report.new["critical_roles"] += len(new)
 
     def _draft(self, label: ReleasedLabel) -> Draft:
         human, debate = label.human or (None, None), label.debate or (None, None)

@@ -114,10 +114,10 @@ def involved(
     found: dict[str, set[int]] = {}
     if kind == "self_review":
         said: dict[int, dict[int, bool]] = {}
-        for run, trace, own in Verdict.objects.filter(
+        for number, trace, own in Verdict.objects.filter(
             run_id__in=[run.pk for run in runs], self_review__isnull=False
         ).values_list("run_id", "trace_id", "self_review"):
-            said.setdefault(run, {})[trace] = own
+            said.setdefault(number, {})[trace] = bool(own)
         families = {name: family_of(name) for name in set(writers.values())}
         own_traces: dict[str, dict[int, bool]] = {}
         for run in runs:

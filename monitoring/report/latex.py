@@ -21,6 +21,10 @@ ESCAPES = {
     "^": r"\textasciicircum{}",
     "−": r"$-$",
     "–": "--",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "ρ": r"$\rho$",
+    "≥": r"$\ge$",
 }
 _SPECIAL = re.compile("|".join(map(re.escape, ESCAPES)))
 

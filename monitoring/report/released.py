@@ -11,6 +11,7 @@ from annotation.imports.reading import Source as Reading
 from core.errors import UserError
 from monitoring.imports.folder import STANDARD_FILE, open_release
 from monitoring.imports.released_labels import READY, ReleasedLabel, read_standard
+from monitoring.imports.released_roles import read_roles
 from monitoring.imports.released_verdicts import monitor_and_condition, read_verdicts
 from monitoring.report.involvement import family_of
 from monitoring.report.source import ORDER, ChosenRun, Columns, Source, by_provenance, lay_out
@@ -34,7 +35,14 @@ def read_release(path: str | Path) -> Release:
         source.raise_if_bad()
     if not labels:
         raise UserError(f"{STANDARD_FILE} holds no rows")
-    reference = Reference.from_rows([_row(label) for label in labels.values() if label.ready])
+    roles = read_roles(folder, labels)
+    reference = Reference.from_rows(
+        [
+            _row(label, roles[label.key].kind if label.key in roles else "")
+            for label in labels.values()
+            if label.ready
+        ]
+    )
     place = {key: position for position, key in enumerate(reference.keys)}
     lengths = {key: label.n_steps for key, label in labels.items()}
     runs: list[ChosenRun] = []
@@ -101,7 +109,7 @@ def read_release(path: str | Path) -> Release:
     )
 
 
-def _row(label: ReleasedLabel) -> TraceRow:
+def _row(label: ReleasedLabel, role: str) -> TraceRow:
     human, debate = label.human or (None, None), label.debate or (None, None)
     return TraceRow(
         question=label.question_id,
@@ -116,6 +124,7 @@ def _row(label: ReleasedLabel) -> TraceRow:
         human_step=human[1],
         debate_final_correct=debate[0],
         debate_step=debate[1],
+        role=role,
     )
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from adjudication.models import ReferenceStandard
+from adjudication.services.standards import check_unchanged
 from annotation.models import Study
 from core import audit
 from core.models import User
@@ -38,9 +39,12 @@ def compute_report(
 ) -> StoredReport:
     """Return the report of what is stored now, computed unless it was already. Safe to repeat.
 
+    Raises StandardChanged for a standard whose rows no longer have the hash on its card.
+
     `progress` is told the name of each part before it is computed; an order that is stored is told too.
     """
     options = Options(resamples=resamples, seed=seed, convention=convention)
+    check_unchanged(standard)
     source = load(study, standard, selection)
     key = report_key(standard, source.fingerprint, options, selection)
     known = StoredReport.objects.filter(study=study, key=key).first()

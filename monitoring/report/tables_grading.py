@@ -18,20 +18,24 @@ def grading_tables(report: dict[str, Any]) -> list[Table]:
         (
             words(condition),
             words(monitor),
-            count(record["n"], link(condition=condition, monitor=monitor)),
+            count(record["n"], link(**run)),
             *(
-                figure(record, name, link=link(condition=condition, monitor=monitor, cell=cell))
-                for name, cell in (("alpha_wrong", "wrong"), ("alpha_critical", "critical"))
+                figure(record, name, link=link(**run, cell=cell))
+                for name, cell in (
+                    ("alpha_wrong", "wrong"),
+                    ("alpha_critical", "critical"),
+                    ("beta", "clean"),
+                )
             ),
-            figure(record, "beta", link=link(condition=condition, monitor=monitor, cell="clean")),
-            figure(record, "accepted", bare=True),
-            figure(record, "corrected"),
-            figure(record, "corrected_variance", digits=5),
-            figure(record, "correlation"),
-            figure(record, "effective_size", digits=1),
+            figure(record, "accepted", bare=True, link=link(**run)),
+            figure(record, "corrected", link=link(**run)),
+            figure(record, "corrected_variance", digits=5, link=link(**run)),
+            figure(record, "correlation", link=link(**run)),
+            figure(record, "effective_size", digits=1, link=link(**run)),
         )
         for condition, monitors in section["conditions"].items()
         for monitor, record in monitors.items()
+        for run in [{"condition": condition, "monitor": monitor, "said": "valid"}]
     ]
     return [
         Table(

@@ -30,11 +30,11 @@ FLAGS = [
 EXPECTED_STATUS = ("409 (Conflict)", "422 (Unprocessable", "net::ERR_INTERNET_DISCONNECTED")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """The machine's Chromium; the test is skipped, with the reason, where there is none.
 
-    For a module, not for the session: while Playwright lives its event loop runs in this thread, and every later
+    For this folder, not for the session: while Playwright lives its event loop runs in this thread, and every later
     test of the same process that starts a loop of its own would fail.
     """
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

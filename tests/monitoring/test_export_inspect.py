@@ -46,7 +46,8 @@ def test_it_is_read_by_its_own_project(run: Run, olga: User, tmp_path: Path) -> 
         from inspect_ai import log as log_of  # takes seconds, and only this test needs it
     path = tmp_path / "run.eval"
     call_command(
-        *("export_inspect", str(path), "--study", "optics", "--batch", "1", "--monitor", "scripted"),
+        "export_inspect",
+        *(str(path), "--study", "optics", "--batch", "1", "--monitor", "scripted"),
         *("--condition", "blind", "--as", "olga"),
     )
     log = log_of.read_eval_log(str(path))
@@ -95,6 +96,7 @@ def test_it_needs_nothing_of_that_project_and_is_downloaded_once_the_batch_is_ov
 def test_only_an_administrator_exports(run: Run, ana: User) -> None:
     with pytest.raises(CommandError, match="no administrator"):
         call_command(
-            *("export_inspect", "x.eval", "--study", "optics", "--batch", "1", "--monitor", "scripted"),
+            "export_inspect",
+            *("x.eval", "--study", "optics", "--batch", "1", "--monitor", "scripted"),
             *("--condition", "BLIND", "--as", "ana"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from adjudication.models import Dispute, ReferenceStandard
-from adjudication.services.standards import freeze_standard
+from adjudication.models import CriticalRole, Dispute, ReferenceStandard
+from adjudication.services.roles import code_role
+from adjudication.services.standards import StandardChanged, freeze_standard
 from annotation.models import Study, Trace
 from core.errors import UserError
 from core.models import AuditEntry, User
@@ -20,6 +22,8 @@ from monitoring.exports.fields import NotTextFree, check_row, check_secrets
 from monitoring.exports.release import Released, export_release
 from monitoring.imports.release import import_release
 from monitoring.models import Condition, Monitor, Run, Verdict
+from monitoring.report.released import read_release
+from monitoring.report.services import compute_report
 from tests.adjudication.build import both, make_dispute, settle
 from tests.build import make_question, make_study, make_trace
 from tests.monitoring.build import make_batch, make_scripted
@@ -104,6 +108,74 @@ def test_a_study_of_our_own_comes_back_byte_for_byte(tmp_path: Path, study: Stud
     frozen = freeze_standard(study=again.study)
     assert (frozen.created, frozen.standard.version) == (False, 1)
     assert not Dispute.objects.filter(study=again.study).exists()
+
+
+def test_roles_of_critical_errors_travel(tmp_path: Path, study: Study, adam: User) -> None:
+    standard = _own_study(adam, study)
+    critical = [label for label in standard.labels.order_by("pk") if label.cell == "critical"]
+    assert len(critical) >= 2
+    _out(standard, tmp_path / "none")
+    assert "critical_roles.jsonl" not in _contents(tmp_path / "none")
+    for label, kind in zip(critical, ("substantive", "supplementary_claim"), strict=False):
+        code_role(standard=standard, trace=label.trace, kind=kind, lead=adam, expected_revision=0)
+    # A trace that another standard alone calls critical has no place in this one's release.
+    clean = next(label for label in standard.labels.all() if label.cell == "clean")
+    CriticalRole.objects.create(trace=clean.trace, kind="substantive")
+    told = _out(standard, tmp_path / "one")
+    assert told.files["critical_roles.jsonl"] == 2
+    again = _brought(tmp_path / "one", "elsewhere")
+    assert CriticalRole.objects.filter(trace__study=again.study, coded_by=None).count() == 2
+    _out(again, tmp_path / "two")
+    assert _contents(tmp_path / "one") == _contents(tmp_path / "two")
+    assert not import_release(path=tmp_path / "one", study_slug="elsewhere").new.total()
+    roles = read_release(tmp_path / "one").source.panel.reference.roles
+    assert sorted(role for role in roles if role) == ["substantive", "supplementary_claim"]
+    code_role(
+        standard=standard, trace=critical[0].trace, kind="supplementary_claim", lead=adam, expected_revision=1
+    )
+    _out(standard, tmp_path / "other")
+    with pytest.raises(UserError, match=r"critical_roles.jsonl:\d+: .* is coded otherwise"):
+        import_release(path=tmp_path / "other", study_slug="elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("label", "kind", "message"),
+    [
+        ("Response C", "grave", 'is one of .*, not "grave"'),
+        ("Response A", "substantive", "is no critical trace of the standard"),
+    ],
+)
+def test_a_role_that_cannot_be_is_refused(
+    tmp_path: Path, study: Study, adam: User, label: str, kind: str, message: str
+) -> None:
+    standard = _own_study(adam, study)
+    _out(standard, tmp_path / "out")
+    question = Trace.objects.filter(response_label="Response C").get().question.external_id
+    row = {"question_id": question, "response_label": label, "critical_role": kind}
+    content = json.dumps(row).encode() + b"\r\n"
+    (tmp_path / "out" / "critical_roles.jsonl").write_bytes(content)
+    manifest = json.loads((tmp_path / "out" / "public_manifest.json").read_text())
+    manifest["files"]["critical_roles.jsonl"] = {
+        "rows": 1,
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    (tmp_path / "out" / "public_manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=message):
+        import_release(path=tmp_path / "out", study_slug="elsewhere")
+
+
+def test_a_standard_changed_behind_the_guards_is_neither_released_nor_reported(
+    tmp_path: Path, study: Study, adam: User
+) -> None:
+    standard = _own_study(adam, study)
+    compute_report(study=study, standard=standard, resamples=10)
+    standard.sha256 = "0" * 64  # as if the rows were no longer what was frozen; the guards let none change
+    with pytest.raises(StandardChanged, match="changed in the database"):
+        _out(standard, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(StandardChanged):
+        compute_report(study=study, standard=standard, resamples=10)
 
 
 def test_exporting_again_writes_the_same_bytes_over_the_old_ones(

@@ -105,7 +105,8 @@ def test_the_page_has_no_number_in_a_table_that_leads_nowhere(study: Study, rich
     client.force_login(olga)
     page = client.get(reverse("report", args=[study.slug, 1])).content.decode()
     cells = re.findall(r'<td class="num"[^>]*>(.*?)</td>', page)
-    bare = [cell for cell in cells if "<a " not in cell and NUMBER.search(re.sub("<[^>]+>", "", cell))]
+    shown = re.compile(r'<span class="visually-hidden">.*?</span>|<[^>]+>')
+    bare = [cell for cell in cells if "<a " not in cell and NUMBER.search(shown.sub("", cell))]
     assert len(cells) > 900
     assert bare == []
     addresses = {unescape(found) for found in re.findall(r'<td class="num"[^>]*><a href="([^"]+)"', page)}
@@ -148,6 +149,9 @@ RATES = {
     "without an error": "passed",
     "withdrawn": "passed",
     "added": "flagged",
+    "α": "passed",
+    "β": "flagged",
+    "passes": "passed",
 }
 
 
