@@ -175,21 +175,21 @@ def label_added(*, trace: Trace, labeller: str) -> None:
         return
     labels, wanted, included = row
     complete, begun = labels == wanted, labels == 1
-    if wanted:
-        was_open = int(labels <= wanted)
-        _count(trace, labeller, mine=1, passed=int(labels < wanted), was_open=was_open)
-        if complete:
-            values = {"study": trace.study_id, "labeller": labeller, "trace": trace.pk}
-            statements.rows(OTHERS, values)
     if complete or begun:
-        # Last: everybody counts in this row.
-        values = {
+        # First: whoever completes a trace changes other people's rows too, in no order; the study's row lets only
+        # one at a time do so.
+        counts = {
             "study": trace.study_id,
             "labelled": int(begun and wanted > 0),
             "complete": int(complete),
             "human": int(begun and bool(included)),
         }
-        statements.rows(ONE_STUDY, values)
+        statements.rows(ONE_STUDY, counts)
+    if not wanted:
+        return
+    _count(trace, labeller, mine=1, passed=int(labels < wanted), was_open=int(labels <= wanted))
+    if complete:
+        statements.rows(OTHERS, {"study": trace.study_id, "labeller": labeller, "trace": trace.pk})
 
 
 def _count(trace: Trace, labeller: str, *, mine: int, passed: int, was_open: int) -> None:
