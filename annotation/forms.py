@@ -102,6 +102,8 @@ class DraftForm(LabelForm):
     error_type = forms.ChoiceField(choices=ErrorType.choices, required=False)
     writer = forms.CharField(required=False, max_length=40)
     sequence = forms.IntegerField(min_value=0, required=False)
+    after = forms.CharField(required=False, max_length=40)
+    started = forms.IntegerField(min_value=0, required=False)
 
     def clean(self) -> dict[str, Any]:
         return forms.Form.clean(self) or {}
@@ -120,6 +122,8 @@ class DraftForm(LabelForm):
             based_on=data["revision"],
             writer=data["writer"],
             sequence=data["sequence"] or 0,
+            after=data["after"],
+            started=data["started"] or 0,
         )
 
 

@@ -4,7 +4,7 @@ import { timeElement } from "./clock.js";
 import { copySource } from "./copytex.js";
 import { openFind } from "./find.js";
 import "./symbols.js";
-import { watch, writer } from "./tabs.js";
+import { after, remember, started, watch, writer } from "./tabs.js";
 
 const form = document.querySelector("[data-label]");
 const scroller = document.querySelector("[data-scroll]");
@@ -148,15 +148,16 @@ function localCopy() {
   }
 }
 
-let sequence = 0;
-let known = "";
-writer.then((name) => { known = name; });
+let sequence = started;
 
-function draftData(name) {
+function draftData() {
   sequence = Math.max(sequence + 1, Date.now());
   const data = new FormData(form);
-  data.set("writer", name);
+  data.set("writer", writer);
   data.set("sequence", String(sequence));
+  data.set("after", after);
+  data.set("started", String(started));
+  remember();
   return data;
 }
 
@@ -174,12 +175,11 @@ async function save({ leaving = false } = {}) {
     return;
   }
   saving = true;
-  const name = leaving ? known : await writer; // a page that is left waits for nothing
   const sent = JSON.stringify(read());
   try {
     const response = await fetch(form.dataset.draftUrl, {
       method: "POST",
-      body: draftData(name),
+      body: draftData(),
       headers: { Accept: "application/json" },
       redirect: "manual",
       keepalive: leaving,

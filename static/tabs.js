@@ -1,62 +1,45 @@
-// Who writes: each open page has a name under which it saves drafts, kept over a reload and shared with nobody.
+// Who writes: each load of a page has a name of its own, and knows whom it follows in its tab.
 
 const KEY = "falsestep:writer";
-const nonce = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("falsestep:desk") : null;
-let name = "";
 
-function remembered() {
+/* The name under which this page saves its drafts. Even a duplicated tab, which brings a copy of the session's
+   storage, does not have it. */
+export const writer = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+
+/* When this page began, by the clock that orders its drafts. */
+export const started = Date.now();
+
+/* The last page of this tab that sent a draft: what it sent before this page began, this page may overtake. */
+export const after = lastWriter();
+
+function lastWriter() {
   try {
-    const reloaded = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
-    return (reloaded && sessionStorage.getItem(KEY)) || "";
+    return sessionStorage.getItem(KEY) ?? "";
   } catch {
     return "";
   }
 }
 
-function remember() {
+/* Tells the tab's next page that this one has sent something. */
+export function remember() {
   try {
-    sessionStorage.setItem(KEY, name);
+    sessionStorage.setItem(KEY, writer);
   } catch {
-    // The name lasts as long as the page.
+    // The next page follows nobody: the server judges by the version alone.
   }
 }
-
-/* A duplicated tab brings a copy of the session's storage, so the name alone proves nothing: whoever has it is
-   asked, and an answer means that it belongs to a page that is still open. */
-export const writer = new Promise((resolve) => {
-  name = remembered();
-  const settle = (fresh) => {
-    if (fresh || !name) name = nonce;
-    remember();
-    resolve(name);
-  };
-  if (!name || !channel) {
-    settle(!name);
-    return;
-  }
-  const answer = (event) => {
-    if (event.data?.taken === name && event.data.to === nonce) settle(true);
-  };
-  channel.addEventListener("message", answer);
-  channel.postMessage({ ask: name, from: nonce });
-  setTimeout(() => {
-    channel.removeEventListener("message", answer);
-    settle(false);
-  }, 250);
-});
 
 /* Tells `meet` when the same trace is open in another tab. */
 export function watch(trace, meet) {
   if (!channel) return;
   channel.addEventListener("message", (event) => {
-    const { ask, from, open, here } = event.data ?? {};
-    if (ask && ask === name && from !== nonce) channel.postMessage({ taken: name, to: from });
-    if (open === trace && from !== nonce) {
+    const { open, here, from, to } = event.data ?? {};
+    if (open === trace && from !== writer) {
       channel.postMessage({ here: trace, to: from });
       meet();
     }
-    if (here === trace && event.data.to === nonce) meet();
+    if (here === trace && to === writer) meet();
   });
-  channel.postMessage({ open: trace, from: nonce });
+  channel.postMessage({ open: trace, from: writer });
 }

@@ -23,7 +23,9 @@ ENTRIES = ("final_correct", "first_error", "first_error_step", "comment", "coher
 class DraftContent:
     """The form as it stands: each judgement may be missing. `first_error` is "none", "step" or "".
 
-    `writer` names the page that sends it (kept over a reload) and `sequence` orders what one page sends.
+    `writer` names the load of a page that sends it, and `sequence` orders what it sends: milliseconds of the
+    browser's clock, or more. `after` names the page before it in the same tab that sent a draft ("": none), and
+    `started` is when this page began, by the same clock.
     """
 
     final_correct: bool | None = None
@@ -36,6 +38,8 @@ class DraftContent:
     based_on: int = 0
     writer: str = ""
     sequence: int = 0
+    after: str = ""
+    started: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return it as stored."""
@@ -47,8 +51,9 @@ def save_draft(*, trace: Trace, person: User, content: DraftContent, expected_ve
 
     `expected_version` is the version that the page had saved or loaded (0: none yet), `content.based_on` the
     revision of the label it began from. Raises Conflict when a label was submitted since, or when another page
-    saved other entries: a late draft never overwrites anything. A page may overtake itself: what it sent while
-    it was left, and what it sends after a reload, are ordered by `sequence`.
+    saved other entries: a late draft never overwrites anything. A page may overtake itself in the order of
+    `sequence`, and the page before it in its tab, which may still have saved something while it was left. It may
+    not overtake what that page sent after this one began: then both are open, and this one is a duplicated tab.
     """
     if len(content.comment) > COMMENT_LENGTH:
         raise InvalidLabel(f"the comment is longer than {COMMENT_LENGTH} characters")
@@ -89,12 +94,21 @@ def _next(standing: Draft, content: DraftContent, expected_version: int) -> Draf
             return standing
     elif all(new[name] == old.get(name, "") for name in ENTRIES):
         return standing
-    elif standing.version != expected_version:
+    elif standing.version != expected_version and not _follows(content, old):
         raise _other_tab()
     standing.content = new
     standing.version += 1
     standing.save(update_fields=["content", "version", "saved_at"])
     return standing
+
+
+def _follows(content: DraftContent, old: dict[str, Any]) -> bool:
+    """Whether the stored draft was left behind by the page that the sender took the place of."""
+    return (
+        bool(content.after)
+        and old.get("writer") == content.after
+        and old.get("sequence", 0) < content.started
+    )
 
 
 def _other_tab() -> Conflict:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -76,19 +78,44 @@ def test_what_a_race_left_from_before_a_submission_is_ignored_and_replaced(trace
     assert Draft.objects.get().content["comment"] == "new"
 
 
-def test_a_page_may_overtake_itself_in_order(trace: Trace, ana: User) -> None:
-    """Sent on leaving, a draft may arrive after the page was loaded again, and with an old version."""
-
-    def save(comment: str, sequence: int, version: int) -> Draft:
-        content = DraftContent(comment=comment, writer="tab-1", sequence=sequence)
+@pytest.fixture
+def save(trace: Trace, ana: User) -> Callable[..., Draft]:
+    def save_(comment: str, version: int, **sent: Any) -> Draft:
+        content = DraftContent(comment=comment, **sent)
         return save_draft(trace=trace, person=ana, content=content, expected_version=version)
 
-    assert save("on leaving", 5, 0).version == 1
-    assert save("after the reload", 6, 0).version == 2
-    assert save("an earlier one, late", 4, 1).content["comment"] == "after the reload"
+    return save_
+
+
+def test_a_page_may_overtake_itself_in_order(save: Callable[..., Draft]) -> None:
+    assert save("first", 0, writer="page-1", sequence=5).version == 1
+    assert save("second", 0, writer="page-1", sequence=6).version == 2
+    assert save("an earlier one, late", 2, writer="page-1", sequence=4).content["comment"] == "second"
     with pytest.raises(Conflict):
-        content = DraftContent(comment="other", writer="tab-2", sequence=9)
-        save_draft(trace=trace, person=ana, content=content, expected_version=1)
+        save("other", 1, writer="page-2", sequence=9)
+
+
+def test_a_page_may_overtake_the_one_it_took_the_place_of(save: Callable[..., Draft]) -> None:
+    """Sent on leaving, a draft may arrive after the page was loaded again, which then has an old version."""
+    save("on leaving", 0, writer="page-1", sequence=5)
+    after = {"writer": "page-2", "after": "page-1", "started": 6}
+    assert save("after the reload", 0, sequence=7, **after).version == 2
+    with pytest.raises(Conflict):  # it arrives later still, and nothing becomes of it
+        save("on leaving, again", 1, writer="page-1", sequence=5)
+
+
+def test_a_duplicated_tab_overtakes_nothing_that_was_saved_since_it_began(save: Callable[..., Draft]) -> None:
+    """It says of itself that it comes after the first tab, which goes on."""
+    second = {"writer": "page-2", "after": "page-1", "started": 6}
+    save("first", 0, writer="page-1", sequence=5)
+    save("the first tab goes on", 1, writer="page-1", sequence=6)
+    with pytest.raises(Conflict, match="Another tab"):
+        save("the second", 1, sequence=7, **second)
+    assert (
+        save("the second, reloaded", 2, sequence=8, writer="page-3", after="page-2", started=8).version == 3
+    )
+    with pytest.raises(Conflict, match="Another tab"):
+        save("the first tab again", 2, writer="page-1", sequence=9)
 
 
 def test_the_same_entries_from_another_page_are_no_change(trace: Trace, ana: User) -> None:
