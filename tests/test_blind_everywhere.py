@@ -101,6 +101,7 @@ PAGES = {
     "pilot": "nothing",
     "gate": "shown",
     "gate_item": "nothing",
+    "check_items_add": "orders",
     "expert_item": "nothing",
     "key_audit": "nothing",
     "change_rules": "orders",

@@ -100,7 +100,15 @@ def import_checks(
     set apart any more. Raises UserError for an unknown study or unreadable file, ImportRefused for bad rows.
     """
     study = study_named(study_slug)
-    with Source(path) as source, transaction.atomic():
+    with Source(path) as source:
+        return take_checks(source=source, study=study, replace=replace, dry_run=dry_run, actor=actor)
+
+
+def take_checks(
+    *, source: Source, study: Study, replace: bool = False, dry_run: bool = False, actor: User | None = None
+) -> ChecksReport:
+    """Do as `import_checks` says with a source that is open, which may be a text that somebody pasted."""
+    with transaction.atomic():
         report = ChecksReport(source.name, study.slug, dry_run)
         last = CheckItem.objects.filter(study=study).values_list("kind").annotate(Max("position"))
         place: Counter[str] = Counter(dict(last.order_by()))
@@ -194,7 +202,7 @@ def _take(study: Study, row: CheckRow, place: Counter[str], replace: bool, repor
     if held is not None:
         if not replace:
             raise ConflictingRow(
-                f'trace "{name}" is set apart already with other values; --replace takes these'
+                f'trace "{name}" is set apart already with other values; to take these, replace them (--replace)'
             )
         CheckItem.objects.filter(pk=held.pk).update(**values)
         report.replaced += 1

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation import queries, training
 from annotation.access import roles_in, study_for, trace_for
 from annotation.forms import RIGHT, GateForm
+from annotation.imports.checks import take_checks
+from annotation.imports.reading import Source
 from annotation.models import CheckItem, GateAnswer, ReferenceAnswer, Role, Study
 from annotation.pages import ShownStep, shown_steps
 from annotation.services.training import InvalidGateAnswer, answer_gate
 from core.access import person_of
-from core.errors import Conflict
+from core.errors import BadRow, Conflict, ImportRefused, UserError
+
+SHOWN_ROWS = 50
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,43 @@ class ShownItem:
 @require_GET
 def training_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the worked examples, and where the person stands; to overseers the items and everybody's results."""
+    return _training_page(request, study_for(person_of(request), slug))
+
+
+@require_POST
+def add_items(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set traces apart as a pasted text says: all of its rows, or none and what is wrong with each."""
     person = person_of(request)
-    study = study_for(person, slug)
+    study = study_for(person, slug, Role.ADMINISTRATOR)
+    pasted = request.POST.get("rows", "")
+    bad: list[BadRow] = []
+    try:
+        with Source.of_bytes("the text", pasted.encode()) as source:
+            report = take_checks(source=source, study=study, replace="replace" in request.POST, actor=person)
+    except ImportRefused as refusal:
+        bad = refusal.rows
+        error = f"Nothing was taken: {len(bad)} row{'' if len(bad) == 1 else 's'} cannot be."
+    except UserError as refusal:
+        error = f"Nothing was taken: {refusal}."
+    else:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(report.new.items())) or "none"
+        messages.success(
+            request, f"Check items new: {kinds}; replaced {report.replaced}; here already {report.same}."
+        )
+        return redirect("training", slug)
+    return _training_page(request, study, pasted=pasted, error=error, bad=bad, status=422)
+
+
+def _training_page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    pasted: str = "",
+    error: str = "",
+    bad: Sequence[BadRow] = (),
+    status: int = 200,
+) -> HttpResponse:
+    person = person_of(request)
     roles = roles_in(study, person)
     overseer = bool(roles & {Role.LEAD, Role.ADMINISTRATOR})
     return render(
@@ -54,7 +94,14 @@ def training_page(request: HttpRequest, slug: str) -> HttpResponse:
             "overseer": overseer,
             "counts": training.item_counts(study) if overseer else {},
             "results": training.results_of(study) if overseer else [],
+            "administrator": Role.ADMINISTRATOR in roles,
+            "pasted": pasted,
+            "replace": "replace" in request.POST,
+            "error": error,
+            "bad": bad[:SHOWN_ROWS],
+            "bad_left": max(0, len(bad) - SHOWN_ROWS),
         },
+        status=status,
     )
 
 

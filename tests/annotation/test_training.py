@@ -334,7 +334,7 @@ def test_an_item_changes_only_on_request_and_before_it_is_judged(
     path = write_lines(tmp_path / "a.jsonl", row("A"))
     import_checks(path=path, study_slug="optics")
     changed = write_lines(tmp_path / "b.jsonl", row("A", first_error_step=3))
-    with pytest.raises(ImportRefused, match="--replace takes these"):
+    with pytest.raises(ImportRefused, match="--replace"):
         import_checks(path=changed, study_slug="optics")
     assert import_checks(path=changed, study_slug="optics", replace=True).replaced == 1
     judge(CheckItem.objects.get(), ana, right=True)
@@ -367,6 +367,41 @@ def test_bad_rows_are_refused(
     assert not CheckItem.objects.exists()
     with pytest.raises(CommandError):
         call_command("import_checks", str(path), study="optics", dry_run=True)
+
+
+def test_an_administrator_pastes_items_and_all_are_taken_or_none(
+    client: Client, lettered: list[Trace], olga: User, adam: User
+) -> None:
+    def paste(*rows: object, **fields: str) -> Any:
+        text = "\r\n".join(one if isinstance(one, str) else json.dumps(one) for one in rows)
+        return client.post(reverse("check_items_add", args=["optics"]), {"rows": text, **fields})
+
+    make_label(lettered[1])
+    client.force_login(adam)
+    assert paste(row("A")).status_code == 403
+    assert b"Add check items" not in client.get(reverse("training", args=["optics"])).content
+    client.force_login(olga)
+    answer = paste(row("A"), "", row("Z"), "<b>not JSON</b>", row("B"))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert [(bad.line, bad.reason.split(":")[0]) for bad in answer.context["bad"]] == [
+        (3, 'no trace "q1/Response Z" in study "optics"'),
+        (4, "not JSON"),
+        (5, 'trace "q1/Response B" has labels already, which count in the study'),
+    ]
+    assert "3 rows cannot be" in page
+    assert "&lt;b&gt;not JSON" in page, "what was pasted is still there"
+    assert not CheckItem.objects.exists()
+    for empty in ("", "PAR1 and no more", "\0"):
+        assert b"Nothing was taken" in paste(empty).content
+    assert paste(row("A"), row("C", kind="hidden", explanation="")).status_code == 302
+    assert sorted(CheckItem.objects.values_list("kind", flat=True)) == ["gate", "hidden"]
+    entry = AuditEntry.objects.get(action="check items imported")
+    assert (entry.actor, entry.subject) == (olga, "the text")
+    changed = row("A", first_error_step=3)
+    assert b"--replace" in paste(changed).content
+    assert paste(changed, replace="on").status_code == 302
+    assert CheckItem.objects.get(kind="gate").first_error_step_min == 3
 
 
 def test_marks_are_percentages(study: Study) -> None:

@@ -150,6 +150,7 @@ def scene(study: Study, ana: User, adam: User, olga: User, monkeypatch: pytest.M
             address("people"),
             address("webhooks"),
             address("queue_rules"),
+            address("training"),
             address("exports"),
             address("monitors"),
             address("concerns"),
