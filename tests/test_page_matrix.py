@@ -33,7 +33,6 @@ OPEN = {
     "login",
     "theme",
     "healthz",
-    "metrics",
     "invitation",
     "oidc_authentication_init",
     "oidc_authentication_callback",
