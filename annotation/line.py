@@ -126,18 +126,5 @@ def register() -> None:
             on_line=False,
         )
     )
-    stages.register(
-        Stage(
-            "webhooks",
-            "Webhooks",
-            95,
-            lambda study, person, roles: StageCount(None),
-            "webhooks",
-            ADMINISTRATORS,
-            shown_to=frozenset(),
-            nav_title="Webhooks",
-            on_line=False,
-        )
-    )
     stages.register_tasks(traces_waiting)
     stages.register_tasks(keys_waiting)

@@ -14,36 +14,36 @@ from kombu.transport import TRANSPORT_ALIASES, filesystem, redis, virtual
 log = logging.getLogger(__name__)
 
 
-class PatientQoS(redis.QoS):  # type: ignore[misc]
+class PatientQoS(redis.QoS):
     """Unread messages go back when a connection closes, and are let go if the broker is gone with it."""
 
-    def restore_unacked(self) -> Any:
+    def restore_unacked(self, client: Any = None) -> Any:
         """Put back what was taken and not acknowledged; return what could not be (nothing: it is let go)."""
         try:
-            return super().restore_unacked()
+            return super().restore_unacked(client)
         except Exception as error:
             # kombu has forgotten by then where the broker was (an AttributeError), or it does not answer.
             log.warning("messages could not be put back, and are let go: %s", error)
             return []
 
 
-class RedisChannel(redis.Channel):  # type: ignore[misc]
+class RedisChannel(redis.Channel):
     """Takes messages from Redis, and drops what is none."""
 
     QoS = PatientQoS
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
-            return super()._brpop_read(**options)
+            return super()._brpop_read(**options)  # type: ignore[misc]
         except ValueError as error:
             log.error("an entry of the broker is no JSON, and is dropped: %s", error)
             raise Empty from error
 
 
-class FilesystemChannel(filesystem.Channel):  # type: ignore[misc]
+class FilesystemChannel(filesystem.Channel):
     """Takes messages from files, and drops what is none."""
 
-    def _get(self, queue: str) -> Any:
+    def _get(self, queue: str, timeout: Any = None) -> Any:
         while True:
             try:
                 return super()._get(queue)
@@ -63,7 +63,7 @@ class _Bearing:
 
     def _deliver(self, message: Any, queue: str) -> None:
         try:
-            virtual.Message(payload=message, channel=_Decoder())
+            virtual.Message(payload=message, channel=_Decoder())  # type: ignore[arg-type]
         except Exception as error:
             log.error(
                 "an entry of the broker is no message, and is dropped: %s: %s", type(error).__name__, error

@@ -122,7 +122,9 @@ def _private(path: Path) -> Path:
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
         try:
-            found = dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+            found: dict[str, Any] = dict(
+                dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+            )
         except ValueError as error:  # without the value: it may hold a password
             raise ImproperlyConfigured(
                 "DATABASE_URL cannot be read; it looks like postgres://user:password@host:5432/name"

@@ -73,7 +73,7 @@ class AnswerHead:
         finally:
             request.method = "HEAD"
         if isinstance(response, StreamingHttpResponse):
-            response.close()
+            # What it would have read from is closed with the response, by the server.
             response.streaming_content = []
         else:
             body = getattr(response, "content", b"")

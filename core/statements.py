@@ -44,7 +44,7 @@ def _prepared(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]
         # Ours binds on the server; Django's own cursors bind in the client and prepare nothing.
         with Cursor(connection.connection) as cursor:
             prepare = connection.connection.prepare_threshold is not None
-            cursor.execute(statement, values, prepare=prepare)  # type: ignore[arg-type]
+            cursor.execute(statement, values, prepare=prepare)
             return cursor.fetchall() if cursor.description else []
 
 

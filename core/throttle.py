@@ -53,7 +53,9 @@ def address_of(request: HttpRequest) -> str:
     What stands further left in X-Forwarded-For was written by whoever asks, and is not believed.
     """
     proxies = settings.PROXIES
-    said = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+    said: list[str] = [
+        part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()
+    ]
     if proxies and len(said) >= proxies:
         return said[-proxies]
     return str(request.META.get("REMOTE_ADDR", ""))

@@ -20,6 +20,7 @@ urlpatterns = [
     path("accounts/tokens/new/", views.token_new, name="token_new"),
     path("accounts/tokens/", views.tokens, name="tokens"),
     path("accounts/tokens/<slug:prefix>/revoke/", views.token_revoke, name="token_revoke"),
+    path("guides/", views.guide, name="guides"),
     path("guides/<slug:reader>/", views.guide, name="guide"),
     path("theme/", views.theme, name="theme"),
 ]

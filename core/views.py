@@ -41,7 +41,7 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def guide(request: HttpRequest, reader: str) -> HttpResponse:
+def guide(request: HttpRequest, reader: str = "annotator") -> HttpResponse:
     """Show the guide for annotators, leads or administrators."""
     if reader not in guides.READERS:
         raise Http404

@@ -75,8 +75,10 @@ def remove_replies(
     ).exclude(reply="")
     if dry_run:
         return Removed(attempts.count(), inquiries.count())
-    told = {"study": study, "actor": actor, "before": before}
-    return Removed(_remove(Attempt, attempts, **told), _remove(Inquiry, inquiries, **told))
+    return Removed(
+        _remove(Attempt, attempts, study=study, actor=actor, before=before),
+        _remove(Inquiry, inquiries, study=study, actor=actor, before=before),
+    )
 
 
 def _remove(

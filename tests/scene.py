@@ -10,6 +10,7 @@ from adjudication.services.blindness import reveal_sources
 from adjudication.services.disputes import recompute_disputes
 from adjudication.services.patches import Change, patch_standard
 from annotation.models import DebateRound, Label, PilotJudgement, Role, Study, Trace
+from annotation.services.invitations import invite
 from annotation.services.labels import submit_label
 from annotation.services.people import add_person
 from core.models import User
@@ -56,6 +57,7 @@ def build() -> dict[str, str]:
         "GATE": _training(chloe),
         "AUDITED": _audited(adam),
         "PILOT": _pilot(chloe, adam, olga),
+        "INVITATION": _invited(study, olga),
     }
 
 
@@ -122,6 +124,10 @@ def _audited(adam: User) -> str:
     rule = read_rule("stacked-blocks")
     audit_study(study=study, title="Stacked blocks", rule=rule, domain="blocks", actor=adam, resamples=200)
     return "1"
+
+
+def _invited(study: Study, actor: User) -> str:
+    return invite(study=study, roles=[Role.ANNOTATOR], name="Dora Diaz", actor=actor).key
 
 
 def _pilot(chloe: User, adam: User, olga: User) -> str:

@@ -46,6 +46,7 @@ PAGES = {
     "home": "shown",
     "tokens": "shown",
     "guide": "shown",
+    "guides": "shown",
     "confirm": "shown",
     "password": "shown",
     "token_new": "orders",

@@ -33,7 +33,6 @@ OPEN = {
     "login",
     "theme",
     "healthz",
-    "metrics",
     "invitation",
     "oidc_authentication_init",
     "oidc_authentication_callback",
@@ -87,8 +86,8 @@ def _answer(client: Client, method: str, address: str) -> Any:
     try:
         with transaction.atomic():
             answer = client.generic(method, address)
-            if answer.streaming:
-                answer.close()
+            for _ in answer.streaming_content if answer.streaming else ():
+                pass  # to its end, where its file is closed
             raise _Undo
     except _Undo:
         client.cookies = cookies

@@ -85,7 +85,7 @@ WHERE t.id = %(trace)s
 """  # noqa: S608 - our own columns
 _NEW = [field for field in _LABEL.fields if field.attname != "id"]
 _ADD = f"""
-INSERT INTO annotation_label ({", ".join(field.column for field in _NEW)})
+INSERT INTO annotation_label ({", ".join(str(field.column) for field in _NEW)})
 VALUES ({", ".join(f"%({field.attname})s" for field in _NEW)}) RETURNING id
 """  # noqa: S608 - our own columns
 _DROP_DRAFT = "DELETE FROM annotation_draft WHERE trace_id = %(trace)s AND person_id = %(person)s"

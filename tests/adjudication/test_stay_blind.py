@@ -76,7 +76,8 @@ def test_with_the_arms_exchanged_every_page_is_the_same_to_the_byte(
             answer = client.get(address)
             assert answer.status_code == 200
             # The token against forgery is random on every page, whatever the labels.
-            pages.append(TOKEN.sub(b"", answer.content) + repr(sorted(answer.headers.items())).encode())
+            told = sorted(item for item in answer.headers.items() if item[0] != "X-Request-ID")
+            pages.append(TOKEN.sub(b"", answer.content) + repr(told).encode())
         return pages
 
     def build(labels: list[Said]) -> Callable[[], None]:

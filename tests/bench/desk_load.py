@@ -40,6 +40,7 @@ SECONDS = 20
 SETUP = """
 import json, sys, time, django
 django.setup()
+from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
@@ -64,7 +65,7 @@ for number in range(int(sys.argv[2])):
         Membership.objects.create(study=study, person=person, role=role)
     session = SessionStore()
     session[SESSION_KEY] = str(person.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[HASH_SESSION_KEY] = person.get_session_auth_hash()
     session.create()
     sessions[person.username] = session.session_key

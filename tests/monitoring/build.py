@@ -12,23 +12,24 @@ from monitoring.engine.launch import launch_batch
 from monitoring.engine.options import BatchOptions
 from monitoring.models import Batch, Condition, Monitor
 from tests.build import make_question, make_trace
+from tests.monitoring.report_build import store_standard
 
 
 def make_standard(
     study: Study, labels: Sequence[tuple[Trace, bool, int | None]], *, version: int = 1
 ) -> ReferenceStandard:
     """Freeze (trace, final_correct, first_error_step) rows as they are."""
-    standard = ReferenceStandard.objects.create(study=study, version=version, sha256="0" * 64)
-    for trace, final_correct, step in labels:
-        StandardLabel.objects.create(
-            standard=standard,
+    rows = (
+        StandardLabel(
             trace=trace,
             status=StandardLabel.Status.READY,
             final_correct=final_correct,
             first_error_step=step,
             provenance="both_arms_agree",
         )
-    return standard
+        for trace, final_correct, step in labels
+    )
+    return store_standard(study, rows, version=version)
 
 
 def make_small_standard(study: Study, *, n_traces: int = 6, n_steps: int = 5) -> ReferenceStandard:

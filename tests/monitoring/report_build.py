@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from adjudication.models import ReferenceStandard, StandardLabel
+from adjudication.services.hashing import standard_sha256
+from adjudication.services.standards import row_of
 from annotation.models import Question, Study, Trace
 from monitoring.models import Batch, Monitor, Run, Verdict
 from tests.build import make_question, make_study, make_trace
 from tests.stats.release import CODES, last_parsed, rows, truth
 
 
+def store_standard(study: Study, rows: Iterable[StandardLabel], **fields: Any) -> ReferenceStandard:
+    """Store rows without a standard as the next version, under the hash that they have."""
+    rows = list(rows)
+    standard = ReferenceStandard.objects.create(
+        **{
+            "study": study,
+            "version": study.standards.count() + 1,
+            "sha256": standard_sha256(map(row_of, rows), None),
+            **fields,
+        }
+    )
+    for row in rows:
+        row.standard = standard
+    StandardLabel.objects.bulk_create(rows)
+    return standard
+
+
 def make_standard(
     study: Study, labels: dict[Trace, tuple[bool, int | None]], **fields: Any
 ) -> ReferenceStandard:
     """Freeze (final_correct, first_error_step) of these traces as a version."""
-    version = study.standards.count() + 1
-    standard = ReferenceStandard.objects.create(
-        **{
-            "study": study,
-            "version": version,
-            "sha256": hashlib.sha256(f"{study.pk}/{version}".encode()).hexdigest(),
-            **fields,
-        }
-    )
-    StandardLabel.objects.bulk_create(
+    rows = [
         StandardLabel(
-            standard=standard,
             trace=trace,
             status=StandardLabel.Status.READY,
             final_correct=correct,
@@ -36,8 +45,8 @@ def make_standard(
             provenance="adjudicated",
         )
         for trace, (correct, step) in labels.items()
-    )
-    return standard
+    ]
+    return store_standard(study, rows, **fields)
 
 
 def make_monitor(study: Study, slug: str, **fields: Any) -> Monitor:
@@ -110,10 +119,8 @@ def load_release(folder: Path, slug: str = "hle") -> tuple[Study, ReferenceStand
         for row in gold
     }
     Trace.objects.bulk_create(traces.values())
-    standard = ReferenceStandard.objects.create(study=study, version=1, sha256="1" * 64)
-    StandardLabel.objects.bulk_create(
+    labels = (
         StandardLabel(
-            standard=standard,
             trace=traces[(row["question_id"], row["response_label"])],
             status=row["gt_status"],
             status_reason="" if row["gt_status"] == "ready" else "excluded",
@@ -129,6 +136,7 @@ def load_release(folder: Path, slug: str = "hle") -> tuple[Study, ReferenceStand
         )
         for row in gold
     )
+    standard = store_standard(study, labels)
     batch = make_batch(standard, source="release")
     monitors: dict[str, Monitor] = {}
     verdicts = []

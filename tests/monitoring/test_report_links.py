@@ -24,7 +24,7 @@ from monitoring.report.source import load
 from monitoring.report.tables import tables
 from stats.report import Options
 from tests.build import make_question, make_trace
-from tests.monitoring.report_build import make_batch, make_monitor, make_standard
+from tests.monitoring.report_build import make_batch, make_monitor, store_standard
 
 pytestmark = pytest.mark.django_db
 CONDITIONS = ("BLIND", "HINT", "CERT", "RCTRL", "REVISE", "STEP", "CMATCH", "CCONFLICT")
@@ -53,10 +53,8 @@ def rich(study: Study, adam: User) -> ReferenceStandard:
         question = make_question(study, subject="optics")
         traces += [make_trace(question, n_steps=4 + k, generator=f"model-{k}") for k in range(3)]
     truth = [(n % 3 != 1, None if n % 3 == 0 else 1 + n % 3) if n != 23 else (False, None) for n in range(24)]
-    standard = make_standard(study, {})
-    StandardLabel.objects.bulk_create(
+    labels = (
         StandardLabel(
-            standard=standard,
             trace=trace,
             status="ready",
             final_correct=truth[n][0],
@@ -69,6 +67,7 @@ def rich(study: Study, adam: User) -> ReferenceStandard:
         )
         for n, trace in enumerate(traces)
     )
+    standard = store_standard(study, labels)
     for n in (2, 5, 8):
         CriticalRole.objects.create(trace=traces[n], kind="substantive", coded_by=adam)
     batch = make_batch(standard)
