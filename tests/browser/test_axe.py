@@ -48,7 +48,7 @@ NO_PAGES = ("healthz", "/report.json", "/methods.txt", "/progress/")
 
 
 @pytest.fixture
-def scene(study: Study, ana: User, adam: User, olga: User, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(study: Study, ana: User, adam: User, olga: User) -> Scene:
     """A study in which something is on every page; return the addresses by person."""
     _, standard, traces = small_study(study)
     make_standard(study, dict.fromkeys(traces, (False, 1)))
@@ -103,6 +103,7 @@ def scene(study: Study, ana: User, adam: User, olga: User, monkeypatch: pytest.M
             reverse("tokens"),
             reverse("confirm"),
             reverse("password"),
+            reverse("guides"),
             reverse("guide", args=["annotator"]),
             address("study"),
             address("queue"),
