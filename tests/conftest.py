@@ -121,14 +121,15 @@ def _flush_past_the_guards() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Template]:
+def _template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[_Template]:
     """The migrated database of the first process that gets here; the others wait for it and copy it."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
     template = _Template(tmp_path_factory.getbasetemp().parent / f"migrated-{run}.sqlite3", alone=not run)
     with pytest.MonkeyPatch.context() as patch:
         template.begin(patch)
         yield template
-    template.drop()
+    with django_db_blocker.unblock():
+        template.drop()
 
 
 class _Template:

@@ -318,5 +318,5 @@ def test_the_number_of_queries_does_not_grow(
     question = make_question(study)
     for _ in range(size):
         both(make_trace(question), (True, 2), (True, 2))
-    with django_assert_max_num_queries(29):
+    with django_assert_max_num_queries(34):
         freeze_standard(study=study)
