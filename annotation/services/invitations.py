@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from annotation.services.people import add_person
 from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
+from core.tokens import digest_of
 
 DEFAULT_DAYS = 7
 LONGEST_DAYS = 30
@@ -50,11 +50,6 @@ class Issued:
 
     invitation: Invitation
     key: str
-
-
-def digest_of(key: str) -> str:
-    """Return the sha256 (hex) by which a key is found; a random key of 256 bits needs no slow hash."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @transaction.atomic

@@ -145,7 +145,6 @@ def _record(
     _finish(trace, person)
     if standing is None:
         tally.label_added(trace=trace, labeller=label.labeller)
-    if standing is None:
         _tell(trace)
     # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
     hooks.labels_changed(study=trace.study, question=trace.question, actor=person)

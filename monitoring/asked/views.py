@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -55,47 +56,50 @@ class GenerationForm(_Order):
 @require_http_methods(["GET", "HEAD", "POST"])
 def debate(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how far the debate is; order it, or its rest."""
-    study = study_of_administrator(person_of(request), slug)
-    if request.method != "POST":
-        return _page(request, study, "debate", DebateForm(study=study))
-    form = DebateForm(request.POST, study=study)
-    if form.is_valid():
-        sudo.require(request, back=request.path)
-        names = {role: form.cleaned_data[role] for role in ("first", "second", "judge")}
-        try:
-            orders.order_debate(
-                study=study, names=names, max_cost=form.cleaned_data["max_cost"], actor=person_of(request)
-            )
-        except UserError as error:
-            form.add_error(None, str(error))
-        else:
-            messages.success(request, "The debate is ordered; a worker takes it up.")
-            return redirect("debate_order", slug)
-    return _page(request, study, "debate", form, status=422)
+
+    def order(study: Study, chosen: dict[str, Any]) -> None:
+        names = {role: chosen[role] for role in ("first", "second", "judge")}
+        orders.order_debate(study=study, names=names, max_cost=chosen["max_cost"], actor=person_of(request))
+
+    said = "The debate is ordered; a worker takes it up."
+    return _ordered(request, slug, "debate", DebateForm, order, said)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def generation(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how many solutions there are; order those that are lacking."""
+
+    def order(study: Study, chosen: dict[str, Any]) -> None:
+        orders.order_generation(
+            study=study, names=chosen["monitors"], max_cost=chosen["max_cost"], actor=person_of(request)
+        )
+
+    said = "The traces are ordered; a worker takes it up."
+    return _ordered(request, slug, "generation", GenerationForm, order, said)
+
+
+def _ordered(
+    request: HttpRequest,
+    slug: str,
+    kind: str,
+    form_of: type[_Order],
+    order: Callable[[Study, dict[str, Any]], None],
+    said: str,
+) -> HttpResponse:
     study = study_of_administrator(person_of(request), slug)
     if request.method != "POST":
-        return _page(request, study, "generation", GenerationForm(study=study))
-    form = GenerationForm(request.POST, study=study)
+        return _page(request, study, kind, form_of(study=study))
+    form = form_of(request.POST, study=study)
     if form.is_valid():
         sudo.require(request, back=request.path)
         try:
-            orders.order_generation(
-                study=study,
-                names=form.cleaned_data["monitors"],
-                max_cost=form.cleaned_data["max_cost"],
-                actor=person_of(request),
-            )
+            order(study, form.cleaned_data)
         except UserError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "The traces are ordered; a worker takes it up.")
-            return redirect("generation_order", slug)
-    return _page(request, study, "generation", form, status=422)
+            messages.success(request, said)
+            return redirect(f"{kind}_order", slug)
+    return _page(request, study, kind, form, status=422)
 
 
 def _page(request: HttpRequest, study: Study, kind: str, form: _Order, *, status: int = 200) -> HttpResponse:

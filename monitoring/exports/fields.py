@@ -62,7 +62,7 @@ _SECRETS = {
     ),
     "a private key": re.compile(r"-----BEGIN"),
     "an address of e-mail": re.compile(r"\b[\w.+-]+@[\w-]+\.[A-Za-z]{2,}\b"),
-    "a path of this machine": re.compile(r"(?:^|[\"\s])(?:/home/|/root/|/Users/|[A-Z]:\\\\)"),
+    "a path of this machine": re.compile(r"(?:^|[\"\s])(?:/(?:home|root|Users)/|[A-Z]:\\\\)"),
 }
 _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL|REDIS_URL)$")
 

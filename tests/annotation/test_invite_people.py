@@ -15,6 +15,7 @@ from annotation.models import Invitation, Role, Study
 from annotation.services import invitations
 from core import sudo
 from core.models import AuditEntry, User
+from core.tokens import digest_of
 from tests.build import make_person
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +108,7 @@ def test_a_link_ends_by_time_and_by_being_taken_back(
 ) -> None:
     first, second = _key(study, olga), _key(study, olga, days=1)
     client.force_login(olga)
-    made = Invitation.objects.get(digest=invitations.digest_of(first))
+    made = Invitation.objects.get(digest=digest_of(first))
     for _ in range(2):
         client.post(reverse("invitation_revoke", args=[study.slug, made.pk]))
     assert AuditEntry.objects.filter(action="invitation revoked").count() == 1
