@@ -20,6 +20,7 @@ from django.db import connection
 from django.db.backends.postgresql import operations as postgresql
 from django.db.backends.sqlite3 import base as sqlite
 from django.db.backends.sqlite3 import creation
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from annotation.models import Role, Study
 from core.models import User
@@ -121,10 +122,10 @@ def _flush_past_the_guards() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[_Template]:
+def _template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[Template]:
     """The migrated database of the first process that gets here; the others wait for it and copy it."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
-    template = _Template(tmp_path_factory.getbasetemp().parent / f"migrated-{run}.sqlite3", alone=not run)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
+    template = Template(tmp_path_factory.getbasetemp().parent / f"migrated-{run}.sqlite3")
     with pytest.MonkeyPatch.context() as patch:
         template.begin(patch)
         yield template
@@ -132,18 +133,16 @@ def _template(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) 
         template.drop()
 
 
-class _Template:
+class Template:
     """Migrations are run once for all processes of a run: a file on SQLite, a database on PostgreSQL."""
 
-    def __init__(self, path: Path, *, alone: bool) -> None:
-        self._path, self._alone = path, alone
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._name = ""
         self._keeper: sqlite3.Connection | None = None
 
     def begin(self, patch: pytest.MonkeyPatch) -> None:
         """Take the turn; let the test database begin as a copy, if there is one to copy."""
-        if self._alone:
-            return
         self._turn = self._path.with_suffix(".lock").open("w")
         fcntl.flock(self._turn, fcntl.LOCK_EX)
         if not self._path.exists():
@@ -165,8 +164,6 @@ class _Template:
 
     def end(self) -> None:
         """Keep the migrated database for those who wait, and let them go on."""
-        if self._alone:
-            return
         if self._keeper is not None:
             self._keeper.close()
         # Without a connection there is no test database: no test of this process wants one.
@@ -183,6 +180,11 @@ class _Template:
                     connection.connection.backup(kept)
         self._turn.close()
 
+    @property
+    def kept(self) -> str:
+        """What to copy: the path of a file on SQLite, the name of a database on PostgreSQL."""
+        return self._path.read_text() if connection.vendor == "postgresql" else str(self._path)
+
     def drop(self) -> None:
         """Remove the database that was kept."""
         if self._name:
@@ -196,10 +198,36 @@ class _Template:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(_template: _Template, django_db_setup: None, django_db_blocker: Any) -> None:
+def django_db_setup(_template: Template, django_db_setup: None, django_db_blocker: Any) -> None:
     """The test database, its migrations run by one process of the run only."""
     with django_db_blocker.unblock():
         _template.end()
+
+
+@pytest.fixture(scope="session")
+def migrated(_template: Template, django_db_setup: None) -> str:
+    """A migrated database for whole installations to copy: a file on SQLite, a name on PostgreSQL.
+
+    Some test of the run must want a database (`django_db`): there is none otherwise.
+    """
+    return _template.kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_listed_once() -> Iterator[None]:
+    """Every test's client loads the middleware, and WhiteNoise would walk all static files for each."""
+    listed: dict[str, Any] = {}
+    walk = WhiteNoiseMiddleware.add_files_from_finders
+
+    def remembered(self: Any) -> None:
+        if not listed:
+            walk(self)
+            listed.update(self.files)
+        self.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", remembered)
+        yield
 
 
 @pytest.fixture(autouse=True)

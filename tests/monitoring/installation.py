@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,10 +30,10 @@ class Installation:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @classmethod
-    def make(cls, home: Path, *, migrated: Path | None = None, **environment: str) -> Installation:
-        """Make and migrate one, on SQLite and the broker of files unless the environment says otherwise.
+    def make(cls, home: Path, *, migrate: bool = True, **environment: str) -> Installation:
+        """Make one, on SQLite and the broker of files unless the environment says otherwise.
 
-        `migrated` is a database file to begin with; if it is not there yet, it becomes a copy of this one's.
+        Without `migrate` its database is there already.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FALSESTEP_")}
         for name in ("DATABASE_URL", "REDIS_URL"):
@@ -45,16 +43,8 @@ class Installation:
             {**kept, "FALSESTEP_HOME": str(home), "FALSESTEP_ALLOW_PRIVATE_PROVIDERS": "1", **environment},
             database_url=environment.get("DATABASE_URL", ""),
         )
-        if migrated is not None and migrated.exists():
-            shutil.copy(migrated, home / "falsestep.sqlite3")
-            return made
-        made.manage("migrate", "--verbosity", "0")
-        if migrated is not None:
-            with (
-                closing(sqlite3.connect(home / "falsestep.sqlite3")) as source,
-                closing(sqlite3.connect(migrated)) as copy,
-            ):
-                source.backup(copy)
+        if migrate:
+            made.manage("migrate", "--verbosity", "0")
         return made
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

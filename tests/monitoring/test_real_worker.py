@@ -36,34 +36,48 @@ VERDICTS = (
     "ORDER BY trace_id"
 )
 
-
+DATABASE = os.environ.get("DATABASE_URL", "")
 SERVERS = pytest.param("servers", marks=[pytest.mark.postgres, pytest.mark.redis])
 
 
+pytestmark = pytest.mark.django_db
+
+
 @pytest.fixture(scope="module")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first installation leaves a copy of its migrated database for the others."""
-    return tmp_path_factory.mktemp("migrated") / "falsestep.sqlite3"
+def file_to_copy(tmp_path_factory: pytest.TempPathFactory, migrated: str) -> Path:
+    """A migrated database on SQLite: the suite's, or what the first installation leaves for the others."""
+    return tmp_path_factory.mktemp("migrated") / "falsestep.sqlite3" if DATABASE else Path(migrated)
 
 
 @pytest.fixture(params=["embedded", SERVERS])
-def installation(request: pytest.FixtureRequest, tmp_path: Path, migrated: Path) -> Iterator[Installation]:
+def installation(
+    request: pytest.FixtureRequest, tmp_path: Path, file_to_copy: Path, migrated: str
+) -> Iterator[Installation]:
     """An installation on SQLite and files, and one on PostgreSQL and Redis where they are reachable."""
     if request.param == "embedded":
-        made = Installation.make(tmp_path, migrated=migrated)
+        there = file_to_copy.exists()
+        if there:
+            shutil.copy(file_to_copy, tmp_path / "falsestep.sqlite3")
+        made = Installation.make(tmp_path, migrate=not there)
+        if not there:
+            shutil.copy(tmp_path / "falsestep.sqlite3", file_to_copy)
         yield made
         made.close()
         return
-    database, redis = os.environ.get("DATABASE_URL", ""), os.environ.get("REDIS_URL", "")
-    if not database or not redis:
+    redis = os.environ.get("REDIS_URL", "")
+    if not DATABASE or not redis:
         skip_or_fail("DATABASE_URL and REDIS_URL are not set")
-    server, _, _ = database.rpartition("/")
+    server, _, _ = DATABASE.rpartition("/")
     name = f"falsestep_worker_{os.getpid()}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")  # type: ignore[arg-type]
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")  # type: ignore[arg-type]
     made = Installation.make(
-        tmp_path, DATABASE_URL=f"{server}/{name}", REDIS_URL=redis, FALSESTEP_SECRET_KEY="test"
+        tmp_path,
+        migrate=False,
+        DATABASE_URL=f"{server}/{name}",
+        REDIS_URL=redis,
+        FALSESTEP_SECRET_KEY="test",
     )
     yield made
     made.close()
