@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from verification.answer_keys.records import BadAudit, Item, Material, Response
 from verification.comparators.outcome import BadComparator
-from verification.comparators.sentences import Decision, Rule
+from verification.comparators.sentences import Decision, Reading, Rule
 
 SURVIVES, REVERSES, NOTHING = "survives", "reverses", "indistinguishable from zero"
 
@@ -64,8 +64,8 @@ def structured_baseline(keys: Sequence[str], rule: Rule) -> Baseline:
     if not keys:
         raise BadAudit("a cell without evaluated items has no baseline")
     for candidate in [*candidates, *sorted(counts)]:
-        answer = f"{rule.marker} {candidate}".strip()
-        right = sum(number for key, number in counts.items() if decided(rule, key, answer).accepted)
+        reading = rule.read(f"{rule.marker} {candidate}".strip())
+        right = sum(number for key, number in counts.items() if judged(rule, key, reading).accepted)
         if right > best.right:
             best = Baseline(right, len(keys), candidate)
     return best
@@ -73,8 +73,13 @@ def structured_baseline(keys: Sequence[str], rule: Rule) -> Baseline:
 
 def decided(rule: Rule, key: str, response: str) -> Decision:
     """Decide under a rule; BadAudit for a key that the rule has no template for."""
+    return judged(rule, key, rule.read(response))
+
+
+def judged(rule: Rule, key: str, reading: Reading) -> Decision:
+    """Decide under a rule about a response that was read already; BadAudit like `decided`."""
     try:
-        return rule.decide(key, response)
+        return rule.judge(key, reading)
     except BadComparator as error:
         raise BadAudit(str(error)) from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from verification.comparators.sentences.phrases import Things, plain
 
@@ -74,19 +75,19 @@ def leading_status(
     end, status = max(found)
     rest = text[end:]
     words = plain(rest).lower() + " "
-    others = _any(phrase for name, phrases in statuses.items() if name != status for phrase in phrases)
+    others = _any(tuple(phrase for name, phrases in statuses.items() if name != status for phrase in phrases))
     if re.match(r"(?:[,;:.()] )*\?", words):
         return None, "", "the status is followed by a question mark"
     joined = rf"{UNSURE_BEFORE}(?:or|and|/|vs|versus|but|then|to) (?:/ or )?(?:[^\W\d]+ ){{0,2}}?{others} "
     if others and re.match(joined, words):
         return None, "", "two statuses are given"
     because = "|".join(REASONS)
-    if hedges and re.match(rf"{UNSURE_BEFORE}{_any(hedges)} (?!(?:{because}) )", words):
+    if hedges and re.match(rf"{UNSURE_BEFORE}{_any(tuple(hedges))} (?!(?:{because}) )", words):
         return None, "", "the status is hedged"
     if (
         retractions
         and others
-        and re.search(rf"(?:^| ){_any(retractions)} (?:[^\W\d]+ |, ){{0,4}}?{others} ", words)
+        and re.search(rf"(?:^| ){_any(tuple(retractions))} (?:[^\W\d]+ |, ){{0,4}}?{others} ", words)
     ):
         return None, "", "the status is taken back"
     return status, rest, ""
@@ -96,7 +97,8 @@ def _phrase(phrase: str) -> str:
     return r"[\s-]*".join(re.escape(word) for word in re.split(r"[\s-]+", phrase))
 
 
-def _any(phrases: Iterable[str]) -> str:
+@lru_cache(maxsize=256)
+def _any(phrases: tuple[str, ...]) -> str:
     texts = sorted({plain(phrase).lower() for phrase in phrases}, key=len, reverse=True)
     return "(?:" + "|".join(re.escape(text) for text in texts) + ")" if texts else ""
 

@@ -115,11 +115,14 @@ class Rule:
 
     def decide(self, key: str, response: str) -> Decision:
         """Decide whether a response says what a key says; BadComparator for a key without a template."""
+        return self.judge(key, self.read(response))
+
+    def judge(self, key: str, reading: Reading) -> Decision:
+        """Decide like `decide` about a response that was read already."""
         parsed = self.key(key)
         if parsed is None:
             raise BadComparator(f"the key follows no template of the rule: {key[:120]}")
         status, values = parsed
-        reading = self.read(response)
         if reading.status is None:
             return Decision(False, reading.problem, reading)
         if reading.status != status:
