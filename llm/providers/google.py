@@ -13,7 +13,7 @@ from google.genai import errors, types
 from llm.outbound import plain_base_url
 from llm.protocols import generate_content
 from llm.protocols.answers import Answer, Failures, check_key
-from llm.providers.sending import http_client, once, since
+from llm.providers.sending import certificates, http_client, once, since
 from llm.types import BadProvider, ChatRequest, Reply
 
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
@@ -52,6 +52,7 @@ class Google:
                 # Named although it says "once": without it the SDK asks again when a connection breaks.
                 retry_options=types.HttpRetryOptions(attempts=1),
                 httpx_async_client=self._http,
+                client_args={"verify": certificates()},
             ),
         )
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any
 
 import aiohttp
@@ -45,6 +47,12 @@ class PublicResolver(AbstractResolver):
         await self._resolver.close()
 
 
+@cache
+def certificates() -> ssl.SSLContext:
+    """Return what connections trust. Read once in a process: a machine's certificates are some 200 kB."""
+    return httpx2.create_ssl_context()
+
+
 def http_client(connections: int, *, allow_private: bool = True) -> httpx2.AsyncClient:
     """Return a client that holds at most so many connections and follows no redirect.
 
@@ -55,6 +63,7 @@ def http_client(connections: int, *, allow_private: bool = True) -> httpx2.Async
     """
     made = openai.DefaultAioHttpClient(
         follow_redirects=False,
+        verify=certificates(),
         limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
     )
     if not allow_private:
