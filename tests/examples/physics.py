@@ -51,7 +51,7 @@ def bowl_period(moment: float = 0.4) -> float:
     r, arc, g = 0.02, 0.35, 9.81
     # one radian per second about the bowl's centre moves the ball's centre at `arc`; no slip: spin = arc / r
     inertia = arc**2 + moment * r**2 * (arc / r) ** 2
-    angle, rate, t, dt = 1e-3, 0.0, 0.0, 1e-5
+    angle, rate, t, dt = 1e-3, 0.0, 0.0, 1e-4
     while angle > 0:  # a quarter of a period, by velocity Verlet
         rate -= 0.5 * dt * g * arc * math.sin(angle) / inertia
         before, angle = angle, angle + dt * rate
@@ -236,7 +236,7 @@ def schottky_temperature() -> float:
 @cache
 def rocket() -> tuple[float, float, float]:
     """Return (ship time, Earth time, gamma half way): integrating rapidity, distance and time to 6 ly."""
-    a, h = 1.03, 1e-5
+    a, h = 1.03, 1e-4
     tau, x, t = 0.0, 0.0, 0.0
     while x < 6.0:
         middle = a * (tau + h / 2)
