@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from stats.bootstrap import Resample, mean_defined, ratio
+from stats.bootstrap import Resample, mean_defined, ratio, signs
 from stats.localisation import hits
 from stats.panel import CELLS, LADDER, Bools, Floats, Panel, Verdicts
 
@@ -127,7 +127,11 @@ class Contrast:
 
     def positive(self) -> int:
         """How many monitors have a positive difference."""
-        return int((self.difference[0] > 0).sum())
+        return int((signs(self.difference[0]) > 0).sum())
+
+    def nonzero(self) -> int:
+        """How many monitors have a difference other than 0."""
+        return int((signs(self.difference[0]) != 0).sum())
 
     def defined(self) -> int:
         """How many monitors have a difference."""

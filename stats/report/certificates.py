@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stats import certificate as swapping
-from stats.bootstrap import Resample, mean_defined
+from stats.bootstrap import Resample, mean_defined, signs
 from stats.document import put, put_interval, put_value
 from stats.panel import CERTIFICATES, Panel
 from stats.report.options import PUBLISHED, Options
@@ -50,8 +48,8 @@ def _contrast(found: swapping.Paired, options: Options) -> dict[str, Any]:
             out["ci"] = out["ci_published_convention"]
         if (found.most > found.least).any():
             out["bounds"] = [float(mean_defined(found.least)), float(mean_defined(found.most))]
-    sign = np.sign(mean[0])
-    out["same_direction"] = int((np.sign(found.effect[0]) == sign).sum()) if sign else 0
+    sign = signs(mean)[0]
+    out["same_direction"] = int((signs(found.effect[0]) == sign).sum()) if sign else 0
     out["monitors"] = {}
     for m, monitor in enumerate(found.monitors):
         row: dict[str, Any] = {"n": int(found.n[m])}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stats.bootstrap import mean_defined, ratio
+from stats.bootstrap import mean_defined, ratio, signs
 from stats.calibration import BINS, calibrate, median_when_passing
 from stats.comparison import pairwise, without_each
 from stats.document import NO_MONITOR, put, put_value
@@ -64,7 +64,7 @@ def leave_one_out_section(work: Workings) -> dict[str, Any] | None:
             row: dict[str, Any] = out[monitor].setdefault("CERT-BLIND", {})
             put(row, "difference", left[:, m], NO_MONITOR)
             others = np.delete(found.difference[0], m)
-            row["positive"], row["monitors"] = int((others > 0).sum()), int((~np.isnan(others)).sum())
+            row["positive"], row["monitors"] = int((signs(others) > 0).sum()), int((~np.isnan(others)).sum())
     return out
 
 

@@ -106,7 +106,7 @@ def _contrast(found: climbing.Contrast) -> dict[str, Any]:
     _estimate(difference, climbing.panel_mean(found.difference), reason)
     difference["positive"] = found.positive()
     difference["monitors"] = found.defined()
-    nonzero = int((np.nan_to_num(found.difference[0]) != 0).sum())
+    nonzero = found.nonzero()
     p = climbing.sign_test(found.positive(), nonzero) if nonzero else np.nan
     put_value(difference, "sign_test_p", p, "no monitor has a difference other than 0")
     by_monitor: dict[str, Any] = {}

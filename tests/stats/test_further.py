@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from stats import (
     Panel,
     Resample,
+    TraceRow,
     by_arm,
     by_question,
     calibrate,
@@ -32,7 +33,7 @@ from tests.stats import plain
 from tests.stats.plain import Item, to_panel
 from tests.stats.release import load_panel
 from tests.stats.strategies import monitors, some_condition
-from tests.stats.test_properties import SEED, B, same
+from tests.stats.test_properties import POINTS, SEED, B, same
 
 few = settings(max_examples=30, deadline=None)
 
@@ -218,9 +219,30 @@ def test_self_review_meets_the_published_split_of_a_generator_that_monitors(shar
     assert shown == {"BLIND": ("0.719", "0.800"), "CERT": ("0.969", "0.880")}
 
 
-def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
-    from stats.panel import TraceRow
+def of_one_cell(correct: bool, before: int, after: int) -> list[Item]:
+    """Ten traces with an error, so many of them flagged under BLIND and under CERT."""
+    rows = [TraceRow(f"{'cw'[correct]}{k}", "A", final_correct=correct, step=1, n_steps=2) for k in range(10)]
+    return [
+        Item(row, {"BLIND": (int(k < before), 0, None, False), "CERT": (int(k < after), 0, None, False)})
+        for k, row in enumerate(rows)
+    ]
 
+
+def test_changes_that_are_equal_but_for_rounding_are_no_difference_in_either_direction() -> None:
+    """3/10 - 2/10 and 2/10 - 1/10 are not the same number of a computer."""
+    assert (0.3 - 0.2) - (0.2 - 0.1) != 0
+    more_on_wrong = of_one_cell(False, 1, 2) + of_one_cell(True, 2, 3)
+    more_on_critical = of_one_cell(False, 2, 3) + of_one_cell(True, 1, 2)
+    report = build_report(to_panel([more_on_wrong, more_on_critical]), POINTS)
+    difference = report["contrasts"]["CERT-BLIND"]["difference"]
+    assert (difference["positive"], difference["monitors"]) == (0, 2)
+    assert difference["sign_test_p"] is None
+    assert "other than 0" in difference["sign_test_p_reason"]
+    for left in report["leave_one_out"].values():
+        assert (left["CERT-BLIND"]["positive"], left["CERT-BLIND"]["monitors"]) == (0, 1)
+
+
+def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
     row = TraceRow(question="q", label="A", final_correct=False, step=1, n_steps=2)
     panel = to_panel([[Item(row, {"CERT": (None, 0, None, False), "CMATCH": (1, 1, None, False)})]])
     section = build_report(panel, Options(resamples=B, studies=0))["certificate"]["CERT-CMATCH"]
