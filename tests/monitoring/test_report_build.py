@@ -13,6 +13,7 @@ from adjudication.models import CriticalRole, StandardLabel
 from annotation.models import Study, Trace
 from monitoring.models import Run, Verdict
 from monitoring.report.build import COMPUTING, build
+from monitoring.report.involvement import family_of
 from monitoring.report.queries import document_of
 from monitoring.report.services import compute_report
 from monitoring.report.source import chosen_runs, fingerprint, load
@@ -247,6 +248,27 @@ def test_the_fingerprint_moves_with_verdicts_runs_and_roles() -> None:
     CriticalRole.objects.create(trace=traces[7], kind="substantive")
     seen.append(now())
     assert len(set(seen)) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("google/gemini-3.1-pro-preview", "gemini"),
+        ("google_gemini-3.1-pro-preview", "gemini"),
+        ("Gemini-3.1-Pro", "gemini"),
+        ("claude-fable-5", "claude"),
+        ("Fable 5", "claude"),
+        ("opus-4.7", "claude"),
+        ("gpt-5.5", "gpt"),
+        ("openai/o3-mini", "gpt"),
+        ("olmo-2", "olmo"),
+        ("meta-llama/llama-3.3-70b-instruct", "llama"),
+        ("", ""),
+        ("7b", ""),
+    ],
+)
+def test_the_family_of_a_model_is_read_off_its_name(name: str, family: str) -> None:
+    assert family_of(name) == family
 
 
 def test_a_stored_report_is_not_of_a_run_that_has_finished_since() -> None:
