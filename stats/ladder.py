@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from stats.bootstrap import Resample, mean_defined, ratio, signs
+from stats.bootstrap import Resample, mean_defined, ratio
 from stats.localisation import hits
 from stats.panel import CELLS, LADDER, Bools, Floats, Panel, Verdicts
 
@@ -124,18 +124,6 @@ class Contrast:
     change: dict[str, Floats]
     difference: Floats
     headroom: Floats
-
-    def positive(self) -> int:
-        """How many monitors have a positive difference."""
-        return int((signs(self.difference[0]) > 0).sum())
-
-    def nonzero(self) -> int:
-        """How many monitors have a difference other than 0."""
-        return int((signs(self.difference[0]) != 0).sum())
-
-    def defined(self) -> int:
-        """How many monitors have a difference."""
-        return int((~np.isnan(self.difference[0])).sum())
 
 
 def contrast(panel: Panel, ladder: Ladder, later: str, earlier: str, resample: Resample) -> Contrast:

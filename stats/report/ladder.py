@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stats import ladder as climbing
-from stats.bootstrap import Resample, mean_defined
+from stats.bootstrap import Resample, mean_defined, signs
 from stats.document import NO_MONITOR, put, put_interval, put_value
 from stats.panel import CELLS, LADDER, Floats, Panel
 from stats.revision import Transitions, transitions
@@ -104,17 +104,23 @@ def _contrast(found: climbing.Contrast) -> dict[str, Any]:
     difference: dict[str, Any] = {}
     reason = "needs wrong and critical traces valid under both"
     _estimate(difference, climbing.panel_mean(found.difference), reason)
-    difference["positive"] = found.positive()
-    difference["monitors"] = found.defined()
-    nonzero = found.nonzero()
-    p = climbing.sign_test(found.positive(), nonzero) if nonzero else np.nan
-    put_value(difference, "sign_test_p", p, "no monitor has a difference other than 0")
+    put_sign_test(difference, found.difference[0])
     by_monitor: dict[str, Any] = {}
     _monitors(by_monitor, found.monitors, found.difference, reason)
     difference["by_monitor"] = by_monitor
     out["difference"] = difference
     put(out, "headroom_closed", climbing.panel_mean(found.headroom), NO_MONITOR)
     return out
+
+
+def put_sign_test(out: dict[str, Any], differences: Floats) -> None:
+    """Write how many of the differences (n_monitors,) are positive and defined, and the p of their signs."""
+    found = signs(differences)
+    out["positive"] = int((found > 0).sum())
+    out["monitors"] = int((~np.isnan(differences)).sum())
+    nonzero = int((found != 0).sum())
+    p = climbing.sign_test(out["positive"], nonzero) if nonzero else np.nan
+    put_value(out, "sign_test_p", p, "no monitor has a difference other than 0")
 
 
 def _estimate(out: dict[str, Any], samples: Floats, reason: str) -> None:
@@ -194,8 +200,9 @@ def consensus_section(panel: Panel, resample: Resample) -> dict[str, Any] | None
     reference = panel.reference
     if not (reference.human.spoke.any() and reference.debate.spoke.any()):
         return None
-    out: dict[str, Any] = {"n": int(within.sum())}
+    out: dict[str, Any] = {"n": int(within.sum()), "pairs": {}}
     for condition in panel.conditions():
+        out["pairs"][condition] = int((panel.verdicts[condition].covered & within).sum())
         samples = climbing.subset_localisation(panel, condition, within, resample)
         put(out, condition, climbing.panel_mean(samples), "no such trace has a verdict")
     return out

@@ -80,6 +80,8 @@ def oracle_section(panel: Panel, resample: Resample) -> dict[str, Any]:
     put(out, "specificity", found.specificity, "the standard has no trace without an error")
     put(out, "balanced_accuracy", found.balanced_accuracy, "the standard lacks one of the two classes")
     put(out, "critical_recall", found.critical_recall, "the standard has no critical trace")
+    found_step = 0.0 if panel.reference.has_error.any() else np.nan  # it names no step
+    put_value(out, "L0", found_step, "the standard has no trace with an error")
     return out
 
 

@@ -126,7 +126,21 @@ def test_macros_hold_the_printed_numbers_under_the_published_names(released: dic
         "QwenThreeLadderCommonN": "229",
         "LengthFlawedMedian": r"\ensuremath{12.5}",
         "CmatchEligibleN": "82",
+        "CmatchMissingAnswerN": "1",
         "SignK": "5",
+        "GoldAuthorAdjudicated": "42",
+        "GoldAuthorAdjudicatedErrors": "34",
+        "GoldAuthorAdjudicatedCritical": "16",
+        "FinalAnswerOracleLoc": r"\ensuremath{0.000}",
+        "GeminiWdGap": r"\ensuremath{+0.555}",
+        "QwenThreeNetWdFlawed": r"\ensuremath{+0.421}",
+        "CorrectAnswerTotalN": "154",
+        "GeminiCmatchPairedN": "82",
+        "CconflictSwitchedInteriorMajorityN": "4",
+        "CconflictSwitchedInteriorNinetyN": "3",
+        "BlindLocAgreedMonitorTraceN": "95",
+        "BlindLocWithinOnePooled": r"\ensuremath{0.411}",
+        "NoDeepseekSignP": r"\ensuremath{0.1250}",
     }
     assert {name: made[name] for name in known} == known
     for family in (
@@ -138,6 +152,12 @@ def test_macros_hold_the_printed_numbers_under_the_published_names(released: dic
         "RctrlNMon",
     ):
         assert family in made
+    blind = rf"\ensuremath{{{1 - released['ladder_recall']['BLIND']['clean_flag_rate']['mean']:.3f}}}"
+    assert made["BlindCorrectAnswerCleanSpec"] == blind
+    found = released["certificate"]["CMATCH-BLIND"]["monitors"]
+    others = [row["estimate"] for monitor, row in found.items() if "gemini" not in monitor]
+    assert made["NoGeminiCmatchMinusBlind"] == rf"\ensuremath{{{sum(others) / len(others):+.3f}}}"
+    assert made["BlindMinusCmatch"] == made["CmatchMinusBlind"].replace("-", "+")
     assert made["DiDCI"].startswith(r"[\ensuremath{+")
 
 
