@@ -102,12 +102,13 @@ def auc_samples(reference: Reference, scores: Floats, valid: Bools, resample: Re
 
 @dataclass(frozen=True)
 class Bounds:
-    """Point values (n_monitors,) if every failed verdict had said one thing."""
+    """Point values (n_monitors,) if every failed verdict had said one thing; for AUC, at confidence 100 or 0."""
 
     flag_rate: Floats
     sensitivity: Floats
     specificity: Floats
     balanced_accuracy: Floats
+    auc: Floats
 
 
 def bounds(reference: Reference, verdicts: Verdicts, *, failures_flag: bool) -> Bounds:
@@ -117,11 +118,19 @@ def bounds(reference: Reference, verdicts: Verdicts, *, failures_flag: bool) -> 
     covered = verdicts.covered
     sensitivity = ratio((flag & error).sum(axis=1), (covered & error).sum(axis=1))
     specificity = ratio((covered & ~flag & ~error).sum(axis=1), (covered & ~error).sum(axis=1))
+    failed = covered & ~verdicts.valid
+    scores = np.where(failed, 100.0 if failures_flag else 0.0, error_scores(verdicts))
+    point = Resample(reference.n_questions, resamples=0)
+    auc = np.full(len(verdicts.monitors), np.nan)
+    for m, row in enumerate(scores):
+        if not degenerate_scores(row[verdicts.valid[m]]):
+            auc[m] = auc_samples(reference, row, covered[m], point)[0]
     return Bounds(
         flag_rate=ratio(flag.sum(axis=1), covered.sum(axis=1)),
         sensitivity=sensitivity,
         specificity=specificity,
         balanced_accuracy=(sensitivity + specificity) / 2,
+        auc=auc,
     )
 
 

@@ -54,8 +54,8 @@ def _detection(work: Workings, condition: str) -> dict[str, Any]:
         row["auc_degenerate"] = bool(found.degenerate[m])
         if found.failures[m]:
             row["bounds"] = {
-                "failures_as_passes": _bounds(passes, m),
-                "failures_as_flags": _bounds(flags, m),
+                "failures_as_passes": _bounds(passes, m, rates),
+                "failures_as_flags": _bounds(flags, m, rates),
             }
         monitors[monitor] = row
     mean: dict[str, Any] = {"monitors": len(found.monitors)}
@@ -63,27 +63,32 @@ def _detection(work: Workings, condition: str) -> dict[str, Any]:
         put(mean, name, mean_defined(rates[name]), not_under_step.get(name, NO_MONITOR))
     if found.failures.any():
         mean["bounds"] = {
-            "failures_as_passes": _mean_bounds(passes),
-            "failures_as_flags": _mean_bounds(flags),
+            "failures_as_passes": _mean_bounds(passes, rates),
+            "failures_as_flags": _mean_bounds(flags, rates),
         }
     return {"monitors": monitors, "mean": mean}
 
 
-BOUNDED = ("flag_rate", "sensitivity", "specificity", "balanced_accuracy")
+BOUNDED = ("flag_rate", "sensitivity", "specificity", "balanced_accuracy", "auc")
 
 
-def _mean_bounds(found: detecting.Bounds) -> dict[str, Any]:
+def _mean_bounds(found: detecting.Bounds, rates: dict[str, Floats]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in BOUNDED:
+    for name in _bounded(rates):
         put_value(out, name, float(mean_defined(getattr(found, name))), NO_MONITOR)
     return out
 
 
-def _bounds(found: detecting.Bounds, m: int) -> dict[str, Any]:
+def _bounds(found: detecting.Bounds, m: int, rates: dict[str, Floats]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in BOUNDED:
+    for name in _bounded(rates):
         put_value(out, name, float(getattr(found, name)[m]), RATES[name].replace("valid ", ""))
     return out
+
+
+def _bounded(rates: dict[str, Floats]) -> list[str]:
+    """The rates with bounds: AUC only where a monitor has one, so not under STEP."""
+    return [name for name in BOUNDED if name != "auc" or not np.isnan(rates["auc"][0]).all()]
 
 
 def localisation_section(work: Workings) -> dict[str, Any] | None:

@@ -15,9 +15,11 @@ from stats.bootstrap import mean_defined
 from stats.ladder import answer_correct_accuracy
 from stats.lengths import average_ranks
 from stats.panel import Panel
+from stats.report import build_report
+from stats.revision import transition_bounds
 from tests.stats import plain
 from tests.stats.plain import Item, to_panel
-from tests.stats.test_properties import SEED, B, same
+from tests.stats.test_properties import POINTS, SEED, B, same
 from tests.stats.test_registry import panels
 
 few = settings(max_examples=25, deadline=None)
@@ -136,7 +138,7 @@ def _filled(item: Item, condition: str, flag: int) -> Item:
     """The item with a failed verdict of the condition taken for a flag (1) or a pass (0)."""
     if not item.covered(condition) or item.valid(condition):
         return item
-    return Item(item.row, item.said | {condition: (flag, 0, None, False)})
+    return Item(item.row, item.said | {condition: (flag, 0, None, item.said[condition][3])})
 
 
 @few
@@ -194,3 +196,50 @@ def test_the_sign_test_adds_up_all_outcomes_at_least_as_uneven(n: int, data: st.
     positive = data.draw(st.integers(0, n))
     uneven = [k for k in range(n + 1) if abs(2 * k - n) >= abs(2 * positive - n)]
     assert same(stats.sign_test(positive, n), min(1.0, sum(comb(n, k) for k in uneven) / 2**n))
+
+
+@few
+@given(panels())
+def test_bounds_of_second_looks_hold_every_reading_of_the_failed_verdicts(items: list[list[Item]]) -> None:
+    panel = to_panel(items)
+    if "REVISE" not in panel.verdicts:
+        return
+    bounds = transition_bounds(panel.reference, panel.verdicts["REVISE"])
+    for m, one in enumerate(items):
+        readings = [[_filled(i, "REVISE", flag) for i in one] for flag in (0, 1)]
+        for cell in stats.panel.CELLS:
+            withdrawn = sorted(plain.withdraw(reading, "REVISE", cell) for reading in readings)
+            added = sorted(plain.add(reading, "REVISE", cell) for reading in readings)
+            assert same(bounds[cell].withdraw[:, m], withdrawn)
+            assert same(bounds[cell].add[:, m], added)
+
+
+@few
+@given(panels())
+def test_where_verdicts_failed_the_paper_s_figures_stand_between_their_bounds(
+    items: list[list[Item]],
+) -> None:
+    """With one monitor and one condition nothing else is left out, so a number lies between what it could be."""
+    one = [Item(i.row, {"BLIND": i.said["BLIND"]}) for i in items[0] if "BLIND" in i.said]
+    report = build_report(to_panel([one]), POINTS)
+    if not any(not i.valid("BLIND") for i in one):
+        assert "BLIND_bounds" not in report.get("answer_correct_subset", {})
+        return
+    section = report["answer_correct_subset"]
+    expected = {}
+    for name, flag in (("failures_as_passes", 0), ("failures_as_flags", 1)):
+        filled = [_filled(i, "BLIND", flag) for i in one]
+        recall = plain.recall(filled, "BLIND", "critical", ["BLIND"])
+        expected[name] = (recall + 1 - plain.recall(filled, "BLIND", "clean", ["BLIND"])) / 2
+        auc = report["detection"]["BLIND"]["monitors"]["m0"]["bounds"][name].get("auc")
+        scored = [
+            Item(i.row, i.said | ({} if i.valid("BLIND") else {"BLIND": (flag, 0, None, False)})) for i in one
+        ]
+        if auc is not None:
+            assert same(auc, plain.auc(scored, "BLIND"))
+    found = section["BLIND_bounds"]
+    assert same([nan if found[name] is None else found[name] for name in expected], list(expected.values()))
+    consensus = report["consensus_subset"]
+    if "BLIND_bounds" in consensus:
+        least, most = consensus["BLIND_bounds"]
+        assert least == consensus["BLIND"] < most <= 1

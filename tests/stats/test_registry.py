@@ -80,6 +80,7 @@ PIECES = {
     "step_agreement",
     "sum_by_cluster",
     "tenths_of",
+    "transition_bounds",
     "unanimity",
     "usable_fields",
 }
