@@ -50,7 +50,7 @@ def page(folder: Path) -> str:
     superseded = load_panel(folder, {p.SUPERSEDED: 1}).restricted(monitors=five.monitors)
     old = build_report(superseded, Options(resamples=0, studies=0))
     parts = [HEAD, *_standard(report, five), *_table_1(report, old), *_localisation(report), *_recall(report)]
-    parts += [*_revision(report), *_certificates(report, own), *_means(report), MISMATCHES]
+    parts += [*_revision(report), *_certificates(report, own), *_means(report), MISMATCHES, RULES]
     return "\n\n".join(parts) + "\n"
 
 
@@ -292,6 +292,34 @@ MISMATCHES = """## Where print and data differ
 13. **The stored files of the false certificates are not free of text** in the authors' store, and the list
     of their targets is missing there. Neither is used: targets are the traces that occur in the files, and
     fields outside the white list are left out at import, which says so."""
+
+
+RULES = """## Where our rule is another
+
+On the released files these change nothing above but what the mismatches name; on other data they can.
+
+- **Nothing is rounded before it is shown**, and a mean is a mean of unrounded values.
+- **A failed verdict is one thing in a point and in its interval:** left out of detection, a miss for L0, L1 and
+  the four places. Its count and its bounds stand beside the number. The bounds are over all traces that a monitor
+  was given; the common subset drops a trace that failed under any rung, so a number on it may lie outside them.
+- **A reply that contradicts itself is kept as `inconsistent`.** The published parser takes a named step for a flag
+  whatever the reply says of an error. Here the reply counts for detection as it says, and is a miss for L0. A step
+  outside the trace makes a reply `invalid`; the published parser checks no range.
+- **STEP with an unreadable reply** before the first flag has no verdict; after it the flag stands. The published
+  runner skips that step and counts the trace as failed either way.
+- **The common subset** is of the rungs of BLIND, HINT, CERT, REVISE that a monitor ran, all four in the paper.
+- **Each certificate condition is reported by itself**; the published code leaves out all when one is missing. The
+  rival of CCONFLICT is another generator's wrong trace, the first by response label whose answer can be taken; the
+  published order is not public.
+- **Intervals resample questions** for every number, also where the released summaries resampled traces, and a
+  monitor that has no value in a resample is left out of that resample's mean. What is undefined says why.
+- **The oracle raises a false alarm** on a trace without an error whose answer is wrong. The published standard has
+  none such.
+- **Differences that are rounding alone** count as 0 in sign tests and in counts of monitors.
+- **Families of models** for self-review are read off names where a verdict does not say (`self_review` goes
+  before): `claude-fable-5` and `claude-opus-4.7` are one family.
+- **Chance-corrected agreement** (kappa, alpha, AC1) stands beside the published percentages, and is undefined, with
+  the reason, for one class or fewer than two traces."""
 
 
 def main() -> None:
