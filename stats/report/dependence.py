@@ -64,8 +64,7 @@ def _reading(work: Workings, reference: Reference, traces: Bools, *, beside: boo
             row["standard"], row["change"] = {}, {}
             for name in MEANS:
                 put(row["standard"], name, mean_defined(ours[name]), NO_MONITOR)
-                change = mean_defined(samples[name]) - mean_defined(ours[name])
-                put(row["change"], name, change, NO_MONITOR)
+                put(row["change"], name, mean_defined(samples[name] - ours[name]), NO_MONITOR)
         out["conditions"][condition] = row
     return out
 
@@ -151,6 +150,6 @@ def _involved(work: Workings, kind: str) -> dict[str, Any] | None:
         ):
             put(mean, name, mean_defined(before), NO_MONITOR)
             put(mean, f"{name}_without", mean_defined(after), NO_MONITOR)
-            put(mean, f"{name}_change", mean_defined(after) - mean_defined(before), NO_MONITOR)
+            put(mean, f"{name}_change", mean_defined(after - before), NO_MONITOR)
         out["conditions"][condition] = {"monitors": rows, "mean": mean}
     return out

@@ -160,13 +160,11 @@ def answer_correct_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, A
         return None
     out: dict[str, Any] = {}
     by_monitor: dict[str, Any] = {}
-    means: dict[str, Floats] = {}
     reason = "needs critical and clean traces in the common subset"
     for condition in panel.conditions():
         here, rates = _of_those_that_ran(panel, ladder, condition)
         accuracy = climbing.answer_correct_accuracy(rates)
-        means[condition] = climbing.panel_mean(accuracy)
-        put(out, condition, means[condition], reason)
+        put(out, condition, climbing.panel_mean(accuracy), reason)
         if climbing.failures_within(panel, here, (*panel.conditions(LADDER), condition)):
             given = climbing.covered_subset(panel, here, panel.conditions(LADDER))
             known = climbing.rate_bounds(panel, condition, here, given)
@@ -174,8 +172,9 @@ def answer_correct_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, A
             out[f"{condition}_bounds"] = _passes_and_flags(accuracies)
         by_monitor[condition] = {}
         _monitors(by_monitor[condition], here, accuracy, reason)
-    if "BLIND" in means and "CERT" in means:
-        put(out, "CERT-BLIND", means["CERT"] - means["BLIND"], reason)
+    if {"BLIND", "CERT"} <= set(ladder.rates):
+        both = [climbing.answer_correct_accuracy(ladder.rates[condition]) for condition in ("CERT", "BLIND")]
+        put(out, "CERT-BLIND", climbing.panel_mean(both[0] - both[1]), reason)
     out["by_monitor"] = by_monitor
     return out
 

@@ -242,6 +242,26 @@ def test_changes_that_are_equal_but_for_rounding_are_no_difference_in_either_dir
         assert (left["CERT-BLIND"]["positive"], left["CERT-BLIND"]["monitors"]) == (0, 1)
 
 
+def test_changes_are_of_monitors_that_have_both_sides() -> None:
+    """A monitor that ran one condition, or wrote all traces, must not make a change by its absence."""
+    rows = [
+        TraceRow("q1", "A", True, None, 2),
+        TraceRow("q2", "A", True, 1, 2),
+        TraceRow("q3", "A", False, 2, 2),
+    ]
+    right = [
+        Item(r, {c: (int(bool(r.step)), r.step or 0, None, False) for c in ("BLIND", "CERT")}) for r in rows
+    ]
+    never = [Item(r, {"BLIND": (0, 0, None, False)}) for r in rows]
+    panel = to_panel([right, never])
+    own = {"self_review": {"m1": np.ones(3, dtype=np.bool_)}}
+    report = build_report(Panel(panel.reference, panel.verdicts, own), POINTS)
+    subset = report["answer_correct_subset"]
+    assert (subset["BLIND"], subset["CERT"], subset["CERT-BLIND"]) == (0.75, 1.0, 0.0)
+    mean = report["involvement"]["self_review"]["conditions"]["BLIND"]["mean"]
+    assert (mean["L0"], mean["L0_without"], mean["L0_change"]) == (0.5, 1.0, 0.0)
+
+
 def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
     row = TraceRow(question="q", label="A", final_correct=False, step=1, n_steps=2)
     panel = to_panel([[Item(row, {"CERT": (None, 0, None, False), "CMATCH": (1, 1, None, False)})]])
