@@ -9,6 +9,7 @@ from stats.bootstrap import Resample, mean_defined, signs
 from stats.document import put, put_interval, put_value
 from stats.panel import CERTIFICATES, Panel
 from stats.report.options import PUBLISHED, Options
+from stats.report.standard import put_clusters
 
 NO_PAIRS = "no trace has valid verdicts under both conditions"
 
@@ -22,6 +23,9 @@ def section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any
         "monitors": sorted({name for condition in ran for name in panel.verdicts[condition].monitors}),
         "eligible": {condition: int(swapping.eligible(panel, condition).sum()) for condition in ran},
     }
+    for condition in ran:
+        row = out.setdefault("clusters", {}).setdefault(condition, {})
+        put_clusters(row, panel.reference, swapping.eligible(panel, condition))
     for later, earlier, swap, seed in swapping.CONTRASTS:
         if {later, earlier} <= set(panel.verdicts):
             within = swapping.eligible(panel, swap)

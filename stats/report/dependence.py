@@ -11,6 +11,7 @@ from stats.detection import detect
 from stats.document import NO_MONITOR, put
 from stats.localisation import hits, localise
 from stats.panel import CELLS, Bools, Floats, Reference, Verdicts
+from stats.report.standard import put_clusters
 from stats.report.workings import Workings
 from stats.variants import by_arm, disputed
 
@@ -51,6 +52,7 @@ def _reading(work: Workings, reference: Reference, traces: Bools, *, beside: boo
         "critical": int((reference.critical & traces).sum()),
         "conditions": {},
     }
+    put_clusters(out, reference, traces)
     for condition in work.panel.conditions():
         verdicts = work.panel.verdicts[condition].within(traces)
         samples = _samples(work, reference, verdicts)

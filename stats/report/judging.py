@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from stats import certificate as swapping
 from stats import detection as detecting
 from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined, ratio
 from stats.calibration import median_when_passing
 from stats.document import NO_MONITOR, put, put_interval, put_value
+from stats.ladder import consensus_subset
 from stats.localisation import PLACES, Localisation
-from stats.panel import CELLS, Floats, Panel
+from stats.panel import CELLS, CERTIFICATES, Floats, Panel
 from stats.report.options import PUBLISHED, Options
+from stats.report.standard import put_clusters
 from stats.report.workings import Workings
 
 RATES = {
@@ -171,6 +174,16 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
                     "text": f"{cell} traces lie in {holding} questions only: intervals on them are too narrow",
                 }
             )
+    small = _small_parts(panel) if questions >= FEW_CLUSTERS else {}
+    if small:
+        told = ", ".join(f"{part} ({n})" for part, n in small.items())
+        out.append(
+            {
+                "kind": "few_clusters_in_part",
+                "parts": small,
+                "text": f"in fewer than {FEW_CLUSTERS} questions, so that their intervals are too narrow: {told}",
+            }
+        )
     for condition in panel.conditions((*panel.verdicts,)):
         verdicts = panel.verdicts[condition]
         for monitor, median in zip(verdicts.monitors, median_when_passing(verdicts), strict=True):
@@ -187,6 +200,21 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
                     }
                 )
     return out
+
+
+def _small_parts(panel: Panel) -> dict[str, int]:
+    """The parts of the standard with intervals of their own that lie in few questions, and in how many."""
+    reference = panel.reference
+    parts = {f"traces for {c}": swapping.eligible(panel, c) for c in panel.conditions(CERTIFICATES)}
+    if panel.conditions():
+        parts["erroneous traces whose step all agree on"] = consensus_subset(panel)
+        roles = np.array(reference.roles)
+        for role in sorted({role for role in reference.roles if role}):
+            parts[f"critical traces with {role.replace('_', ' ')} errors"] = (
+                roles == role
+            ) & reference.critical
+    found = {part: reference.questions_with(traces) for part, traces in parts.items()}
+    return {part: n for part, n in found.items() if 0 < n < FEW_CLUSTERS}
 
 
 def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
@@ -213,6 +241,7 @@ def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             "traces": int(inside.sum()),
             "error_traces": int((inside & reference.has_error).sum()),
         }
+        put_clusters(row, reference, inside)
         for condition in panel.conditions(("STEP", "BLIND")):
             verdicts = panel.verdicts[condition].within(inside)
             found = detecting.detect(reference, verdicts, resample, with_auc=False)

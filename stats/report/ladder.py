@@ -10,6 +10,7 @@ from stats import ladder as climbing
 from stats.bootstrap import Resample, mean_defined, ratio, signs
 from stats.document import NO_MONITOR, put, put_interval, put_value
 from stats.panel import CELLS, LADDER, Floats, Panel
+from stats.report.standard import put_clusters
 from stats.revision import TransitionBounds, Transitions, transition_bounds, transitions
 
 RECALL_CELLS = ("wrong", "critical")
@@ -190,6 +191,7 @@ def roles_section(panel: Panel, ladder: climbing.Ladder, resample: Resample) -> 
     for kind in kinds:
         of_kind = (coded == kind) & reference.critical
         row: dict[str, Any] = {"n": int(of_kind.sum()), "pairs": int((ladder.common & of_kind).sum())}
+        put_clusters(row, reference, of_kind)
         recalls: dict[str, Floats] = {}
         for condition in panel.conditions(LADDER):
             verdicts = panel.verdicts[condition].of(ladder.monitors)
@@ -215,6 +217,7 @@ def consensus_section(panel: Panel, resample: Resample) -> dict[str, Any] | None
     if not (reference.human.spoke.any() and reference.debate.spoke.any()):
         return None
     out: dict[str, Any] = {"n": int(within.sum()), "pairs": {}}
+    put_clusters(out, reference, within)
     for condition in panel.conditions():
         out["pairs"][condition] = int((panel.verdicts[condition].covered & within).sum())
         samples = climbing.subset_localisation(panel, condition, within, resample)

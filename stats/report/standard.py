@@ -11,7 +11,7 @@ from stats.agreement import BinaryAgreement, arm_agreement
 from stats.bootstrap import FEW_CLUSTERS, Resample
 from stats.document import put, put_value
 from stats.lengths import mann_whitney
-from stats.panel import CELLS, Panel
+from stats.panel import CELLS, Bools, Panel, Reference
 from stats.report.options import Options
 
 NO_LENGTH = "a trace on which both arms named a step has an unknown number of steps"
@@ -40,6 +40,13 @@ def bootstrap_section(resample: Resample, options: Options) -> dict[str, Any]:
         "few_clusters": resample.n_clusters < FEW_CLUSTERS,
         "convention": options.convention,
     }
+
+
+def put_clusters(out: dict[str, Any], reference: Reference, traces: Bools) -> None:
+    """Write in how many questions some traces (n_traces,) lie, and whether that is too few for an interval."""
+    questions = reference.questions_with(traces)
+    out["questions"] = questions
+    out["few_clusters"] = questions < FEW_CLUSTERS
 
 
 def arms_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from math import isnan, nan, sqrt
 from pathlib import Path
@@ -260,6 +261,26 @@ def test_changes_are_of_monitors_that_have_both_sides() -> None:
     assert (subset["BLIND"], subset["CERT"], subset["CERT-BLIND"]) == (0.75, 1.0, 0.0)
     mean = report["involvement"]["self_review"]["conditions"]["BLIND"]["mean"]
     assert (mean["L0"], mean["L0_without"], mean["L0_change"]) == (0.5, 1.0, 0.0)
+
+
+def test_parts_that_lie_in_few_questions_are_flagged(shared: Path) -> None:
+    panel = load_panel(shared / "release")
+    reference = panel.reference
+    few, many = (np.flatnonzero(reference.critical & (reference.question % 5 == 0)), reference.critical)
+    roles = ["substantive" if n in few else "robust" if many[n] else "" for n in range(reference.n_traces)]
+    coded = Panel(replace(reference, roles=tuple(roles)), panel.verdicts)
+    report = build_report(coded, POINTS)
+    for role, section in report["critical_roles"].items():
+        if role != "not_coded":
+            here = {reference.question[n] for n in range(reference.n_traces) if roles[n] == role}
+            assert (section["questions"], section["few_clusters"]) == (len(here), len(here) < 10)
+    assert report["consensus_subset"]["few_clusters"] is False
+    assert {c: row["questions"] for c, row in report["certificate"]["clusters"].items()} == {
+        "CMATCH": 46,
+        "CCONFLICT": 32,
+    }
+    warned = [w for w in report["warnings"] if w["kind"] == "few_clusters_in_part"]
+    assert [list(w["parts"]) for w in warned] == [["critical traces with substantive errors"]]
 
 
 def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
