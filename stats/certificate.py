@@ -17,6 +17,7 @@ CONTRASTS = (
     ("CCONFLICT", "CERT", "CCONFLICT", 23),
 )
 PUBLISHED_RESAMPLES = 5000
+SEED_OF_ONE = -10  # from a panel's published seed to that of one monitor's interval
 
 
 def eligible(panel: Panel, condition: str) -> Bools:
@@ -77,6 +78,29 @@ def paired(
         least=ratio(surely - missing[1], given.sum(axis=1)),
         most=ratio(surely + missing[0], given.sum(axis=1)),
     )
+
+
+def published_effects(
+    panel: Panel, later: str, earlier: str, within: Bools, *, published_seed: int
+) -> dict[str, Floats]:
+    """The effect of `paired` as print resamples it for one monitor: 5,000 times its own pairs' questions (5001,).
+
+    The seed is that of the panel's interval less ten, begun anew for each monitor. NaN without a pair.
+    """
+    reference = panel.reference
+    out = {}
+    for monitor in panel.verdicts[later].monitors:
+        if monitor not in panel.verdicts[earlier].monitors:
+            continue
+        after, before = (panel.verdicts[condition].of([monitor]) for condition in (later, earlier))
+        pairs = after.valid & before.valid & within
+        change = (after.flag.astype(np.int64) - before.flag) * pairs
+        sums = reference.by_question(np.stack([change, pairs]))[:, 0]
+        own = sums[:, sums[1] > 0]
+        again = Resample(own.shape[1], resamples=PUBLISHED_RESAMPLES, seed=published_seed + SEED_OF_ONE)
+        totals = again.totals(own)
+        out[monitor] = ratio(totals[:, 0], totals[:, 1])
+    return out
 
 
 @dataclass(frozen=True)

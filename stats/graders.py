@@ -73,8 +73,9 @@ def crossed_correction(reference: Reference, verdicts: Verdicts, resample: Resam
 def intraclass_correlation(values: Floats, cluster: Ints) -> float:
     """Return the correlation of two values (n,) of one cluster, by analysis of variance, sizes unequal or not.
 
-    (MSB - MSW) / (MSB + (m - 1) MSW) with m = (n - sum k^2 / n) / (clusters - 1); it can be negative. NaN with
-    fewer than two clusters, no cluster of two, or values that are all equal.
+    (MSB - MSW) / (MSB + (m - 1) MSW) with m = (n - sum k^2 / n) / (clusters - 1); it can be negative, and below
+    -1 where many clusters have one value. NaN with fewer than two clusters, no cluster of two, or values that
+    are all equal.
     """
     n = len(values)
     if n == 0:

@@ -31,6 +31,11 @@ def section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any
             within = swapping.eligible(panel, swap)
             found = swapping.paired(panel, later, earlier, within, resample, published_seed=seed)
             out[f"{later}-{earlier}"] = _contrast(found, options)
+            if options.convention == PUBLISHED:
+                by_monitor = swapping.published_effects(panel, later, earlier, within, published_seed=seed)
+                for monitor, samples in by_monitor.items():
+                    if out[f"{later}-{earlier}"]["monitors"][monitor]["estimate"] is not None:
+                        put_interval(out[f"{later}-{earlier}"]["monitors"][monitor], "ci", samples)
     for conditions, swap in ((("BLIND", "CERT", "CMATCH"), "CMATCH"), (("CERT", "CCONFLICT"), "CCONFLICT")):
         if set(conditions) <= set(panel.verdicts):
             out.setdefault("side_by_side", {})[swap] = _side_by_side(panel, conditions, swap, resample)

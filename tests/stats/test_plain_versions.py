@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from stats.report import build_report
 from stats.revision import transition_bounds
 from tests.stats import plain
 from tests.stats.plain import Item, to_panel
+from tests.stats.release import load_panel
 from tests.stats.test_properties import POINTS, SEED, B, same
 from tests.stats.test_registry import panels
 
@@ -75,6 +77,29 @@ def test_paired_effects_of_certificates_equal_the_plain_version(items: list[list
             changes = [_changes(i, later, earlier) for i in covered]
             assert same(found.least[m], sum(min(c) for c in changes) / len(covered) if covered else nan)
             assert same(found.most[m], sum(max(c) for c in changes) / len(covered) if covered else nan)
+
+
+def test_the_published_interval_of_one_monitor_draws_its_own_pairs_questions(shared: Path) -> None:
+    """Five thousand times, by choice, from a generator of its own (SPEC.md 15.3)."""
+    panel = load_panel(shared / "release")
+    report = build_report(panel, stats.Options(convention="published", studies=0))
+    name = "google_gemini-3.1-pro-preview"
+    targets = stats.certificate.eligible(panel, "CCONFLICT")
+    after, before = (panel.verdicts[c].of([name]) for c in ("CCONFLICT", "CERT"))
+    pairs = np.flatnonzero(after.valid[0] & before.valid[0] & targets)
+    by_question: dict[int, list[int]] = {}
+    for t in pairs:
+        change = int(after.flag[0, t]) - int(before.flag[0, t])
+        by_question.setdefault(int(panel.reference.question[t]), []).append(change)
+    groups = [by_question[q] for q in sorted(by_question)]
+    rng = np.random.default_rng(13)
+    means = []
+    for _ in range(5000):
+        drawn = [change for q in rng.choice(len(groups), size=len(groups)) for change in groups[q]]
+        means.append(sum(drawn) / len(drawn))
+    row = report["certificate"]["CCONFLICT-CERT"]["monitors"][name]
+    assert row["n"] == len(pairs) == 49
+    assert same(row["ci"], np.percentile(means, [2.5, 97.5]))
 
 
 def _changes(item: Item, later: str, earlier: str) -> list[int]:

@@ -70,6 +70,7 @@ PIECES = {
     "panel_mean",
     "presence_of",
     "product",
+    "published_effects",
     "put",
     "put_interval",
     "put_value",
@@ -264,17 +265,17 @@ SIGNED = {
     "cohen_kappa",
     "contrast",
     "gwet_ac1",
-    "intraclass_correlation",
     "krippendorff_alpha",
     "paired",
     "pairwise",
     "pilot_agreement",
 }
-# Sizes, confidences and corrected shares, with bounds of their own or none.
+# Sizes, confidences, corrected shares, and a correlation by variances: with bounds of their own or none.
 UNBOUNDED = {
     "adjusted",
     "crossed_correction",
     "effective_size",
+    "intraclass_correlation",
     "median_when_passing",
     "positions_of_errors",
 }
