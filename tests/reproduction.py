@@ -10,7 +10,8 @@ from typing import Any
 from stats import Options, build_report
 from stats.report import PUBLISHED
 from tests.stats import published as p
-from tests.stats.release import load_panel
+from tests.stats.release import load_panel, with_roles
+from tests.stats.release import rows as released_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -43,14 +44,27 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def page(folder: Path) -> str:
     """Return the page from a release of at least the five monitors."""
-    panel = load_panel(folder)
+    panel = with_roles(load_panel(folder), p.ROLES)
     five = panel.restricted(monitors=[m for m in panel.monitors if any(n in m for n in FIVE)])
     report = build_report(five, Options(convention=PUBLISHED, studies=0))
     own = build_report(five, Options(studies=0))
     superseded = load_panel(folder, {p.SUPERSEDED: 1}).restricted(monitors=five.monitors)
     old = build_report(superseded, Options(resamples=0, studies=0))
-    parts = [HEAD, *_standard(report, five), *_table_1(report, old), *_localisation(report), *_recall(report)]
-    parts += [*_revision(report), *_certificates(report, own), *_means(report), MISMATCHES, RULES]
+    parts = [
+        HEAD,
+        *_standard(report, folder),
+        *_table_1(report, old),
+        *_localisation(report),
+        *_recall(report),
+    ]
+    parts += [
+        *_revision(report),
+        *_certificates(report, own),
+        *_roles(report),
+        *_means(report),
+        MISMATCHES,
+        RULES,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,8 +80,14 @@ eight when `FALSESTEP_RELEASE` names a folder with the complete release.
 The same from a shell, without a database: `manage.py report --from-release DIR --convention published --json -`."""
 
 
-def _standard(report: dict[str, Any], panel: Any) -> Iterator[str]:
+def _standard(report: dict[str, Any], folder: Path) -> Iterator[str]:
     reference, arms, lengths = report["reference"], report["arms"], report["lengths"]
+    by_authors = sum(
+        row["gt_status"] == "ready"
+        and row["gold_error_source"].startswith("will_")
+        and bool(row["strict_error"] and row["final_is_correct"])
+        for row in released_rows(folder / "ground_truth_gold.jsonl")
+    )
     rows = [
         ("ready traces, questions", "237, 79", f"{reference['traces']}, {reference['questions']}", ""),
         (
@@ -97,6 +117,7 @@ def _standard(report: dict[str, Any], panel: Any) -> Iterator[str]:
         ("median steps, wrong", "12.5", f(lengths["wrong"]["median"], 1), "3"),
         ("median steps, critical", "10.0", f(lengths["critical"]["median"], 1), "3"),
         ("wrong against critical, p", "0.142", f(lengths["wrong_vs_critical"]["p"]), ""),
+        ("critical labels that the authors set", "16 of 24", f"{by_authors} of {reference['critical']}", ""),
         ("erroneous traces whose step all agree on", "19", str(report["consensus_subset"]["n"]), ""),
     ]
     yield "## The standard\n\nThe last column is a note, or the number of the mismatch below."
@@ -167,6 +188,27 @@ def _recall(report: dict[str, Any]) -> Iterator[str]:
         row.append(f"{'/'.join(map(str, p.COMMON[name]))} / {n['wrong']}/{n['critical']}/{n['clean']}")
         rows.append(row)
     yield table(("monitor", *p.LADDER, "difference", "traces (wrong/critical/clean)"), rows)
+
+
+def _roles(report: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "## Critical traces by the role of their error (Table 2)\n\nRoles as the study coded them. Recall, mean over "
+        "monitors: printed, of eight / ours, of the five at hand; the counts must agree, the recalls need not."
+    )
+    rows = []
+    for role, (n, *printed) in p.TABLE_2.items():
+        ours = report["critical_roles"][role]
+        changes = (printed.pop(), ours["CERT-BLIND"])
+        cells = [f"{value:.3f} / {ours[c]:.3f}" for c, value in zip(p.LADDER, printed, strict=True)]
+        rows.append(
+            (
+                role.replace("_", " "),
+                f"{n} / {ours['n']}",
+                *cells,
+                " / ".join(f(c, signed=True) for c in changes),
+            )
+        )
+    yield table(("role", "n", *p.LADDER, "CERT − BLIND"), rows)
 
 
 def _revision(report: dict[str, Any]) -> Iterator[str]:

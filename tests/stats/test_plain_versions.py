@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import comb, nan
 from pathlib import Path
@@ -199,6 +200,30 @@ def test_the_answer_correct_subset_and_the_consensus_equal_the_plain_versions(
             panel, condition, stats.consensus_subset(panel), resample_of(panel)
         )
         assert same(placed[0], [plain.located(inside(one, keys), condition, 0) for one in items])
+
+
+@few
+@given(panels())
+def test_recall_by_role_equals_the_plain_version(items: list[list[Item]]) -> None:
+    kinds = {"Response 0": "substantive", "Response 1": "robust"}
+    coded = [[replace(i, row=replace(i.row, role=kinds.get(i.row.label, ""))) for i in one] for one in items]
+    panel = to_panel(coded)
+    rungs = [
+        [c for c in panel.conditions(stats.panel.LADDER) if any(i.covered(c) for i in one)] for one in coded
+    ]
+    for role, row in build_report(panel, POINTS).get("critical_roles", {}).items():
+        if role == "not_coded":
+            continue
+        assert row["n"] == sum(i.row.role == role and i.cell == "critical" for i in coded[0])
+        for condition in panel.conditions(stats.panel.LADDER):
+            values = [
+                plain.recall([i for i in one if i.row.role == role], condition, "critical", rungs[m])
+                for m, one in enumerate(coded)
+                if condition in rungs[m]
+            ]
+            defined = [value for value in values if value == value]
+            found = nan if row[condition] is None else row[condition]
+            assert same(found, np.mean(defined) if defined else nan)
 
 
 sample = st.lists(st.integers(1, 6), min_size=1, max_size=12)
