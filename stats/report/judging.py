@@ -30,6 +30,7 @@ DEGENERATE = "degenerate: the confidences take at most 2 values or spread less t
 NOT_UNDER_STEP = "not reported under STEP: the confidence is the largest over the prefixes asked"
 NO_ERRORS = "no verdict on a trace with an error"
 NO_LENGTH = "a trace with an error has an unknown number of steps"
+NOTHING_TO_GAIN = "a step placed at random is always right, so there is nothing to gain on it"
 HIGH_WHEN_PASSING = 50.0
 
 
@@ -118,7 +119,8 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
         for name, samples in numbers.items():
             put(row, name, samples[:, m], NO_LENGTH if n and "chance" in name else NO_ERRORS)
         for tolerance in (0, 1):
-            reason = NO_LENGTH if n else NO_ERRORS
+            chance = found.L0_chance[0, m] if tolerance == 0 else found.L1_chance[0, m]
+            reason = NO_ERRORS if not n else NO_LENGTH if np.isnan(chance) else NOTHING_TO_GAIN
             put(row, f"L{tolerance}_skill", found.skill(tolerance)[:, m], reason)
         _put_published(row, found.L0[:, m], found.L0_valid_only[:, m], options)
         row.update({place: int(found.counts[place][m]) for place in PLACES})
@@ -131,7 +133,8 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
     for name, samples in numbers.items():
         put(mean, name, mean_defined(samples), NO_MONITOR)
     for tolerance in (0, 1):
-        put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), NO_MONITOR)
+        reason = NO_MONITOR if mean[f"L{tolerance}_chance"] is None else NOTHING_TO_GAIN
+        put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), reason)
     _put_published(mean, mean_defined(found.L0), mean_defined(found.L0_valid_only), options)
     if found.failed.any():
         best = found.L0[0] + ratio(found.failed, found.n_error_traces)

@@ -15,6 +15,7 @@ from stats.panel import CELLS, Bools, Panel, Reference
 from stats.report.options import Options
 
 NO_LENGTH = "a trace on which both arms named a step has an unknown number of steps"
+ONE_STEP = "steps named at random always agree where traces have one step"
 
 
 def reference_section(panel: Panel) -> dict[str, Any]:
@@ -66,8 +67,10 @@ def arms_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
     nothing = "there is no trace on which both arms named a step"
     put(out, "exact_step_agreement", found.exact_step, nothing)
     put(out, "step_within_one_agreement", found.step_within_one, nothing)
-    put(out, "chance_step_agreement", found.chance_step, nothing if not found.both_named_step else NO_LENGTH)
-    put(out, "step_agreement_above_chance", found.step_skill, nothing)
+    no_chance = NO_LENGTH if found.both_named_step else nothing
+    put(out, "chance_step_agreement", found.chance_step, no_chance)
+    no_skill = no_chance if out["chance_step_agreement"] is None else ONE_STEP
+    put(out, "step_agreement_above_chance", found.step_skill, no_skill)
     put(out, "step_distance", found.step_distance, nothing)
     put_value(out, "step_alpha", found.step_alpha.value, found.step_alpha.reason)
     return out

@@ -283,6 +283,17 @@ def test_parts_that_lie_in_few_questions_are_flagged(shared: Path) -> None:
     assert [list(w["parts"]) for w in warned] == [["critical traces with substantive errors"]]
 
 
+def test_with_one_step_in_each_trace_skill_is_undefined_for_that_reason() -> None:
+    arms = {"human_final_correct": False, "human_step": 1, "debate_final_correct": False, "debate_step": 1}
+    rows = [TraceRow(f"q{k}", "A", final_correct=False, step=1, n_steps=1, **arms) for k in range(3)]  # type: ignore[arg-type]
+    report = build_report(to_panel([[Item(row, {"BLIND": (1, 1, None, False)}) for row in rows]]), POINTS)
+    placed = report["localisation"]["BLIND"]
+    for section in (placed["mean"], placed["monitors"]["m0"]):
+        assert (section["L0_chance"], section["L0_skill"]) == (1.0, None)
+        assert "nothing to gain" in section["L0_skill_reason"]
+    assert "one step" in report["arms"]["step_agreement_above_chance_reason"]
+
+
 def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
     row = TraceRow(question="q", label="A", final_correct=False, step=1, n_steps=2)
     panel = to_panel([[Item(row, {"CERT": (None, 0, None, False), "CMATCH": (1, 1, None, False)})]])
