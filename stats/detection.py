@@ -102,7 +102,10 @@ def auc_samples(reference: Reference, scores: Floats, valid: Bools, resample: Re
 
 @dataclass(frozen=True)
 class Bounds:
-    """Point values (n_monitors,) if every failed verdict had said one thing; for AUC, at confidence 100 or 0."""
+    """Point values (n_monitors,) if every failed verdict had said one thing.
+
+    For AUC it had said so at confidence 100 or 0; NaN where no verdict of the panel failed, or where degenerate.
+    """
 
     flag_rate: Floats
     sensitivity: Floats
@@ -122,7 +125,9 @@ def bounds(reference: Reference, verdicts: Verdicts, *, failures_flag: bool) -> 
     scores = np.where(failed, 100.0 if failures_flag else 0.0, error_scores(verdicts))
     point = Resample(reference.n_questions, resamples=0)
     auc = np.full(len(verdicts.monitors), np.nan)
-    for m, row in enumerate(scores):
+    for m, row in (
+        enumerate(scores) if failed.any() else ()
+    ):  # it costs the most, and there is nothing to bound
         if not degenerate_scores(row[verdicts.valid[m]]):
             auc[m] = auc_samples(reference, row, covered[m], point)[0]
     return Bounds(
