@@ -51,7 +51,10 @@ class Paired:
 def paired(
     panel: Panel, later: str, earlier: str, within: Bools, resample: Resample, *, published_seed: int
 ) -> Paired:
-    """Compare two conditions on the traces of a mask (n_traces,) that are valid under both."""
+    """Compare two conditions on the traces of a mask (n_traces,) that are valid under both.
+
+    Returns `Paired`: pair counts (n_monitors,) and changes of flag rate, later - earlier (1 + B, n_monitors).
+    """
     after_all, before_all = panel.verdicts[later], panel.verdicts[earlier]
     monitors = tuple(name for name in after_all.monitors if name in before_all.monitors)
     after, before = after_all.of(monitors), before_all.of(monitors)
@@ -116,7 +119,10 @@ class Suppressed:
 
 
 def suppressed_localisations(panel: Panel, within: Bools, resample: Resample) -> Suppressed:
-    """Of exact BLIND localisations valid under CERT and CMATCH too, count those that pass under each."""
+    """Of exact BLIND localisations valid under CERT and CMATCH too, count those that pass under each.
+
+    Over the traces of a mask (n_traces,). Returns `Suppressed`: counts (n_monitors,), pooled shares (1 + B,).
+    """
     reference = panel.reference
     names = [set(panel.verdicts[condition].monitors) for condition in ("BLIND", "CERT", "CMATCH")]
     monitors = tuple(sorted(set.intersection(*names)))
@@ -154,7 +160,10 @@ class Interior:
 
 
 def interior_attribution(panel: Panel, within: Bools, resample: Resample) -> Interior:
-    """Count the CCONFLICT flags of a mask (n_traces,) that blame a step before the conclusion."""
+    """Count the CCONFLICT flags of a mask (n_traces,) that blame a step before the conclusion.
+
+    Returns `Interior`: counts (n_monitors,), pooled shares (1 + B,).
+    """
     reference: Reference = panel.reference
     conflict = panel.verdicts["CCONFLICT"]
     flagged = conflict.flag & within

@@ -39,7 +39,7 @@ def detect(
 
     Flags count as the data say, with or without a step. AUC scores a trace by the monitor's confidence that
     there is an error, and by 100 or 0 (flagged or not) where it gave none; it is NaN where degenerate. It
-    costs the most; without it the column is NaN.
+    costs the most; without it the column is NaN. Returns `Detection`: shares (1 + B, n_monitors), row 0 the point.
     """
     error = reference.has_error
     valid, flag = verdicts.valid, verdicts.flag
@@ -115,7 +115,10 @@ class Bounds:
 
 
 def bounds(reference: Reference, verdicts: Verdicts, *, failures_flag: bool) -> Bounds:
-    """Detection if all covered verdicts that do not say had flagged, or else had passed."""
+    """Detection if all covered verdicts that do not say had flagged, or else had passed.
+
+    Returns `Bounds`: points (n_monitors,), shares from 0 to 1, NaN where undefined.
+    """
     error = reference.has_error
     flag = verdicts.flag | (verdicts.covered & ~verdicts.valid) if failures_flag else verdicts.flag
     covered = verdicts.covered
@@ -152,7 +155,8 @@ class Oracle:
 def oracle(reference: Reference, resample: Resample) -> Oracle:
     """Score flagging by the final answer alone. It names no step, so it localises nothing.
 
-    A trace without an error whose answer is wrong is a false alarm; the published standard has none.
+    A trace without an error whose answer is wrong is a false alarm; the published standard has none. Returns
+    `Oracle`: shares (1 + B,), row 0 the point.
     """
     clean = reference.clean
     masks = np.stack(

@@ -29,7 +29,10 @@ class GraderRates:
 
 
 def grader_rates(reference: Reference, verdicts: Verdicts, resample: Resample) -> GraderRates:
-    """Compute the rates of each monitor of one condition on its own valid verdicts; NaN where undefined."""
+    """Compute the rates of each monitor of one condition on its own valid verdicts; NaN where undefined.
+
+    Returns `GraderRates`: shares (1 + B, n_monitors), row 0 the point.
+    """
     valid, passed = verdicts.valid, verdicts.valid & ~verdicts.flag
     masks = [reference.has_error, reference.wrong, reference.critical, reference.clean]
     counts = np.stack([valid, passed, *(part & mask for mask in masks for part in (valid, passed))])

@@ -58,7 +58,10 @@ def transition_bounds(reference: Reference, verdicts: Verdicts) -> dict[str, Tra
 
 
 def transitions(reference: Reference, verdicts: Verdicts, resample: Resample) -> dict[str, Transitions]:
-    """Compare each valid verdict with the one before it, by cell. Without an earlier flag it was a pass."""
+    """Compare each valid verdict with the one before it, by cell. Without an earlier flag it was a pass.
+
+    Returns `Transitions` by cell: shares withdrawn and added (1 + B, n_monitors), row 0 the point.
+    """
     masks = np.stack([reference.cell(cell) for cell in CELLS])[:, None, :]
     flagged_before = verdicts.valid & verdicts.prior_flag
     passed_before = verdicts.valid & ~verdicts.prior_flag

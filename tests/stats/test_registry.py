@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -313,6 +314,22 @@ def test_every_public_function_of_the_package_is_a_listed_statistic_or_a_piece()
                 and not name.startswith("_")
             }
     assert found - set(stats.__all__) == PIECES
+
+
+@pytest.mark.parametrize("name", sorted(set(STATISTICS) | {"by_arm", "common_subset", "interval"}))
+def test_a_docstring_says_what_comes_out(name: str) -> None:
+    """The class that comes out by its name, or the shape of an array; plain numbers need neither."""
+    function = getattr(stats, name)
+    returned = str(inspect.signature(function).return_annotation)
+    said = inspect.getdoc(function) or ""
+    classes = [
+        word
+        for word in re.findall(r"[A-Z]\w+", returned)
+        if word not in ("Floats", "Ints", "Bools", "Reference", "None")
+    ]
+    assert all(f"`{word}`" in said or word == "Interval" for word in classes), (name, classes)
+    if "Floats" in returned or "Bools" in returned:
+        assert re.search(r"\((1 \+ B|n_\w+|10|\d)[,)]", said) or name == "adjusted", name
 
 
 @st.composite
