@@ -36,6 +36,11 @@ def pair(bounds: Sequence[float], digits: int = 3) -> str:
     return f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"
 
 
+def share(part: int, whole: int) -> str:
+    """A count with its percentage for the page."""
+    return f"{part} ({100 * part / whole:.1f}%)"
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
@@ -57,14 +62,8 @@ def page(folder: Path) -> str:
         *_localisation(report),
         *_recall(report),
     ]
-    parts += [
-        *_revision(report),
-        *_certificates(report, own),
-        *_roles(report),
-        *_means(report),
-        MISMATCHES,
-        RULES,
-    ]
+    parts += [*_revision(report), *_certificates(report, own), *_roles(report), *_means(report)]
+    parts += [*_further(report), MISMATCHES, RULES]
     return "\n\n".join(parts) + "\n"
 
 
@@ -74,8 +73,8 @@ What the study printed (arXiv 2609.00264) beside what this code computes from it
 `python -m tests.reproduction`; a test computes it anew and fails when this page differs, and every figure of the
 release's `EXPECTED.json` is compared to 1e-9 by another. The files at hand hold five of the eight monitors, four of
 them under the false certificates: numbers of one monitor and of the standard can be set beside print, means over
-monitors cannot. For those, the last table says what was printed; `tests/stats/test_complete_release.py` compares all
-eight when `FALSESTEP_RELEASE` names a folder with the complete release.
+monitors cannot. For those the tables say what was printed; `tests/stats/test_complete_release.py` compares all eight
+when `FALSESTEP_RELEASE` names a folder with the complete release.
 
 The same from a shell, without a database: `manage.py report --from-release DIR --convention published --json -`."""
 
@@ -269,6 +268,27 @@ def _certificates(report: dict[str, Any], own: dict[str, Any]) -> Iterator[str]:
         f"{p.GEMINI} on the {gemini['n']} traces valid under BLIND and CMATCH flags {printed[0]:.3f} and "
         f"{printed[1]:.3f} in print, {blind:.3f} and {matched:.3f} here."
     )
+    fate, interior = section["suppressed_localisations"], section["interior_attribution"]
+    cases, under_cert, under_cmatch = p.SUPPRESSED
+    flagged, inside = p.INTERIOR
+    n, n_cert, n_cmatch = (fate[k] for k in ("cases", "passed_under_CERT", "passed_under_CMATCH"))
+    of_rows = (
+        ("exact BLIND localisations valid under all three", str(cases), str(n)),
+        ("of them passed under CERT", share(under_cert, cases), share(n_cert, n)),
+        ("of them passed under CMATCH", share(under_cmatch, cases), share(n_cmatch, n)),
+        ("flagged under CCONFLICT, passed under CERT", str(flagged), str(interior["newly_flagged"])),
+        (
+            "of them on an interior step",
+            share(inside, flagged),
+            share(interior["interior"], interior["newly_flagged"]),
+        ),
+        (
+            "monitors with over one half, over nine tenths of them interior",
+            "{} and {} of 7".format(*p.INTERIOR_MONITORS),
+            f"{interior['monitors_over_half']} and {interior['monitors_over_nine_tenths']} of 4",
+        ),
+    )
+    yield table(("pairs of monitor and trace", "printed, 7", "ours, 4"), of_rows)
 
 
 def _means(report: dict[str, Any]) -> Iterator[str]:
@@ -293,6 +313,36 @@ def _means(report: dict[str, Any]) -> Iterator[str]:
             )
         )
     yield table(("condition", "balanced accuracy, 8", "ours, 5", "L0, 8", "ours, 5"), rows)
+
+
+def _further(report: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "## Changes, subsets and skill\n\nPrint: eight monitors. Ours: the five at hand; not meant to agree. CERT − "
+        "BLIND on the common subset; skill at 0 and at 1 step."
+    )
+    found = report["contrasts"]["CERT-BLIND"]
+    rows = []
+    for cell, (estimate, low, high) in p.CONTRAST.items():
+        ours = found[cell]
+        rows.append(
+            (
+                f"CERT − BLIND, {cell}",
+                f"{estimate:+.3f} [{low:+.3f}, {high:+.3f}]",
+                f"{ours['estimate']:+.3f} [{ours['ci'][0]:+.3f}, {ours['ci'][1]:+.3f}]",
+            )
+        )
+    rows.append(("headroom closed, wrong", f(p.HEADROOM), f(report["headroom_closed"])))
+    for condition, value in p.ANSWER_CORRECT.items():
+        rows.append((f"right answers, {condition}", f(value), f(report["answer_correct_subset"][condition])))
+    for condition, value in p.CONSENSUS.items():
+        rows.append((f"agreed step, L0, {condition}", f(value), f(report["consensus_subset"][condition])))
+    for (cell, name), value in p.REVISION_MEANS.items():
+        rows.append((f"{name.replace('_', ' ')}, {cell}", f(value), f(report["revision"][cell][name])))
+    for condition, (*_, exact, near) in p.CHANCE.items():
+        mean = report["localisation"][condition]["mean"]
+        ours = f"{mean['L0_skill']:.3f}, {mean['L1_skill']:.3f}"
+        rows.append((f"skill, {condition}", f"{exact:.3f}, {near:.3f}", ours))
+    yield table(("", "printed, 8", "ours, 5"), rows)
 
 
 MISMATCHES = """## Where print and data differ

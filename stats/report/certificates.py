@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stats import certificate as swapping
-from stats.bootstrap import Resample, mean_defined, signs
+from stats.bootstrap import Resample, mean_defined, ratio, signs
 from stats.document import put, put_interval, put_value
 from stats.panel import CERTIFICATES, Panel
 from stats.report.options import PUBLISHED, Options
@@ -115,6 +115,9 @@ def _interior(panel: Panel, resample: Resample) -> dict[str, Any]:
         "interior": int(found.newly_interior.sum()),
     }
     put(out, "share", found.newly_share, "no trace passed under CERT and was flagged under CCONFLICT")
+    shares = ratio(found.newly_interior, found.newly_flagged)
+    out["monitors_over_half"] = int((shares > 0.5).sum())
+    out["monitors_over_nine_tenths"] = int((shares > 0.9).sum())
     out["all_flagged"] = int(found.flagged.sum())
     out["all_interior"] = int(found.flagged_interior.sum())
     put(out, "all_share", found.share, "no trace was flagged under CCONFLICT")

@@ -177,6 +177,7 @@ CHANCE = {
     "HINT": (0.0851, 0.2393, 0.225, 0.206),
     "CERT": (0.1048, 0.2893, 0.306, 0.321),
     "REVISE": (0.1056, 0.2918, 0.350, 0.347),
+    "STEP": (0.062, 0.175, 0.143, 0.131),
 }
 # Early, exact, late, missed, summed over the eight.
 PLACES = {
@@ -212,6 +213,8 @@ CERTIFICATE = {
 }
 SUPPRESSED = (177, 2, 98)
 INTERIOR = (199, 165)
+INTERIOR_MONITORS = (7, 5)  # share of interior ones over one half, over nine tenths
+NO_FABLE_CERTIFICATE = {"CERT-CMATCH": 0.638, "CMATCH-BLIND": -0.348, "CCONFLICT-CERT": 0.567}
 # Flag rates under BLIND and CMATCH on the traces valid under both.
 MATCHED_RATES = {GEMINI: (0.841, 0.268), FABLE: (0.833, 0.192)}
 

@@ -126,3 +126,9 @@ def test_false_certificates_over_seven_monitors(report: dict[str, Any]) -> None:
     assert counts == published.SUPPRESSED
     interior = section["interior_attribution"]
     assert (interior["newly_flagged"], interior["interior"]) == published.INTERIOR
+    shares = (interior["monitors_over_half"], interior["monitors_over_nine_tenths"])
+    assert shares == published.INTERIOR_MONITORS
+    for name, estimate in published.NO_FABLE_CERTIFICATE.items():
+        rows = section[name]["monitors"]
+        others = [row["estimate"] for monitor, row in rows.items() if published.FABLE not in monitor]
+        assert sum(others) / len(others) == pytest.approx(estimate, abs=6e-4)
