@@ -19,21 +19,26 @@ from stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
+from stats.annotators import annotator_pairs
+from stats.binomial import share_of
 from stats.bootstrap import Resample, interval
-from stats.calibration import calibrate
-from stats.certificate import interior_attribution, paired, suppressed_localisations
+from stats.calibration import calibrate, median_when_passing
+from stats.certificate import interior_attribution, paired, rates_side_by_side, suppressed_localisations
 from stats.comparison import pairwise, without_each
 from stats.detection import bounds, detect, oracle
-from stats.ladder import climb, common_subset, consensus_subset, contrast, sign_test
+from stats.graders import crossed_correction, effective_size, grader_rates, intraclass_correlation
+from stats.ladder import climb, common_subset, consensus_subset, contrast, sign_test, subset_localisation
 from stats.lengths import mann_whitney
 from stats.localisation import localise
 from stats.panel import Panel, Reference, TraceRow, Verdicts
-from stats.positions import positions
+from stats.pilot import pilot_agreement
+from stats.positions import positions, positions_of_errors
 from stats.power import simulate_power
 from stats.processbench import processbench
 from stats.questions import by_question
 from stats.report import Options, build_report
 from stats.revision import transitions
+from stats.stratified import StratifiedResample, adjusted
 from stats.variants import by_arm, disputed
 
 __all__ = [
@@ -42,8 +47,11 @@ __all__ = [
     "Panel",
     "Reference",
     "Resample",
+    "StratifiedResample",
     "TraceRow",
     "Verdicts",
+    "adjusted",
+    "annotator_pairs",
     "arm_agreement",
     "bounds",
     "build_report",
@@ -56,22 +64,32 @@ __all__ = [
     "common_subset",
     "consensus_subset",
     "contrast",
+    "crossed_correction",
     "detect",
     "disputed",
+    "effective_size",
+    "grader_rates",
     "gwet_ac1",
     "interior_attribution",
     "interval",
+    "intraclass_correlation",
     "krippendorff_alpha",
     "localise",
     "mann_whitney",
+    "median_when_passing",
     "oracle",
     "paired",
     "pairwise",
     "percent_agreement",
+    "pilot_agreement",
     "positions",
+    "positions_of_errors",
     "processbench",
+    "rates_side_by_side",
+    "share_of",
     "sign_test",
     "simulate_power",
+    "subset_localisation",
     "suppressed_localisations",
     "transitions",
     "without_each",

@@ -128,7 +128,8 @@ class ArmAgreement:
 def arm_agreement(reference: Reference, resample: Resample) -> ArmAgreement:
     """Compare the human and the debate arm on the ready traces that both judged.
 
-    Chance of equal steps is the mean of 1 / n_steps over the traces on which both named a step.
+    Chance of equal steps is the mean of 1 / n_steps over the traces on which both named a step. Returns
+    `ArmAgreement`: shares and coefficients (1 + B,), row 0 the point.
     """
     human, debate = reference.human, reference.debate
     joint = human.spoke & debate.spoke
@@ -168,7 +169,8 @@ Ratings = npt.NDArray[np.floating]
 def percent_agreement(ratings: Ratings) -> Coefficient:
     """Share of equal pairs of ratings within a unit, pooled over units.
 
-    ratings: (n_units, n_raters), NaN where a rater is silent. A unit counts if two rated it.
+    ratings: (n_units, n_raters), NaN where a rater is silent. A unit counts if two rated it. Returns a
+    `Coefficient`, undefined with the reason where none counts.
     """
     n, equal, pairs = 0, 0.0, 0.0
     for unit in ratings:
@@ -183,7 +185,10 @@ def percent_agreement(ratings: Ratings) -> Coefficient:
 
 
 def cohen_kappa(first: Ratings, second: Ratings) -> Coefficient:
-    """Cohen's kappa of two raters, arrays (n_units,), NaN where silent."""
+    """Cohen's kappa of two raters, arrays (n_units,), NaN where silent.
+
+    Returns a `Coefficient`, undefined with the reason for fewer than 2 units rated by both, or one class.
+    """
     both = ~np.isnan(first) & ~np.isnan(second)
     a, b = first[both], second[both]
     n = len(a)
@@ -197,7 +202,10 @@ def cohen_kappa(first: Ratings, second: Ratings) -> Coefficient:
 
 
 def gwet_ac1(ratings: Ratings) -> Coefficient:
-    """Gwet's AC1 for any number of raters. ratings: (n_units, n_raters), NaN where silent."""
+    """Gwet's AC1 for any number of raters. ratings: (n_units, n_raters), NaN where silent.
+
+    Returns a `Coefficient`, undefined with the reason for fewer than 2 units rated twice, or one class.
+    """
     pairable = [unit[~np.isnan(unit)] for unit in ratings]
     pairable = [unit for unit in pairable if len(unit) >= 2]
     n = len(pairable)
@@ -232,7 +240,7 @@ def krippendorff_alpha(ratings: Ratings, *, metric: str = "nominal") -> Coeffici
     """Krippendorff's alpha for any number of raters and holes.
 
     ratings: (n_units, n_raters), NaN where silent. metric: `nominal` (equal or not) or `interval` (squared
-    distance). Undefined with fewer than 2 pairable units or with one value only.
+    distance). Returns a `Coefficient`, undefined with the reason for fewer than 2 pairable units or one value.
     """
     disagreement = METRICS[metric]
     pairable = [unit[~np.isnan(unit)] for unit in np.asarray(ratings, dtype=np.float64)]

@@ -38,7 +38,8 @@ def annotator_pairs(final_correct: Ratings, first_error_step: Ratings) -> list[P
     """Compare every two annotators who share a trace.
 
     final_correct: (n_traces, n_annotators), 0 or 1, NaN where the annotator is silent. first_error_step: the
-    same shape, the step, 0 for no error, NaN where silent.
+    same shape, the step, 0 for no error, NaN where silent. Returns a `Pair` for every two columns with a trace
+    in common.
     """
     pairs = []
     for first, second in combinations(range(final_correct.shape[1]), 2):

@@ -25,7 +25,10 @@ class Share:
 
 
 def share_of(hits: int, n: int, *, level: float = 0.95) -> Share:
-    """Return the share hits / n with its Clopper-Pearson interval. Raises ValueError unless 0 <= hits <= n."""
+    """Return the share hits / n with its Clopper-Pearson interval as a `Share`.
+
+    Raises ValueError unless 0 <= hits <= n.
+    """
     if not 0 <= hits <= n:
         raise ValueError(f"{hits} of {n} is no share")
     if n == 0:

@@ -13,6 +13,7 @@ from stats.panel import Bools, Floats, Ints
 
 FEW_CLUSTERS = 10
 LEVEL = (2.5, 97.5)
+ROUNDING = 1e-12  # changes of rates on n and on m traces differ by nothing, or by 1 / (n m) at least
 _CELLS_AT_ONCE = 4_000_000
 _COUNTS_KEPT = 400_000_000
 _ONE_THREAD = 250_000  # multiplications; OpenBLAS asks for threads above 4 * 65,536
@@ -146,6 +147,11 @@ def ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generi
     )
     result: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0)
     return result
+
+
+def signs(values: Floats) -> Ints:
+    """Return -1, 0 or 1 for each value; 0 for NaN, and for what differs from 0 by rounding alone."""
+    return np.where(np.abs(values) > ROUNDING, np.sign(values), 0).astype(np.int64)
 
 
 def mean_defined(values: Floats, *, keep: Bools | None = None, axis: int = -1) -> Floats:

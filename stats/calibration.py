@@ -38,7 +38,10 @@ def given(verdicts: Verdicts) -> Bools:
 
 
 def calibrate(reference: Reference, verdicts: Verdicts, resample: Resample) -> Calibration:
-    """Hold the confidences (0 to 100, probability of an error) against the standard."""
+    """Hold the confidences (0 to 100, probability of an error) against the standard.
+
+    Returns `Calibration`: Brier scores (1 + B, n_monitors), and counts and shares by tenth (n_monitors, 10).
+    """
     asked = given(verdicts)
     chance = np.where(asked, verdicts.confidence, 0.0) / 100
     error = reference.has_error

@@ -17,6 +17,7 @@ CONTRASTS = (
     ("CCONFLICT", "CERT", "CCONFLICT", 23),
 )
 PUBLISHED_RESAMPLES = 5000
+SEED_OF_ONE = -10  # from a panel's published seed to that of one monitor's interval
 
 
 def eligible(panel: Panel, condition: str) -> Bools:
@@ -50,7 +51,10 @@ class Paired:
 def paired(
     panel: Panel, later: str, earlier: str, within: Bools, resample: Resample, *, published_seed: int
 ) -> Paired:
-    """Compare two conditions on the traces of a mask (n_traces,) that are valid under both."""
+    """Compare two conditions on the traces of a mask (n_traces,) that are valid under both.
+
+    Returns `Paired`: pair counts (n_monitors,) and changes of flag rate, later - earlier (1 + B, n_monitors).
+    """
     after_all, before_all = panel.verdicts[later], panel.verdicts[earlier]
     monitors = tuple(name for name in after_all.monitors if name in before_all.monitors)
     after, before = after_all.of(monitors), before_all.of(monitors)
@@ -79,6 +83,29 @@ def paired(
     )
 
 
+def published_effects(
+    panel: Panel, later: str, earlier: str, within: Bools, *, published_seed: int
+) -> dict[str, Floats]:
+    """The effect of `paired` as print resamples it for one monitor: 5,000 times its own pairs' questions (5001,).
+
+    The seed is that of the panel's interval less ten, begun anew for each monitor. NaN without a pair.
+    """
+    reference = panel.reference
+    out = {}
+    for monitor in panel.verdicts[later].monitors:
+        if monitor not in panel.verdicts[earlier].monitors:
+            continue
+        after, before = (panel.verdicts[condition].of([monitor]) for condition in (later, earlier))
+        pairs = after.valid & before.valid & within
+        change = (after.flag.astype(np.int64) - before.flag) * pairs
+        sums = reference.by_question(np.stack([change, pairs]))[:, 0]
+        own = sums[:, sums[1] > 0]
+        again = Resample(own.shape[1], resamples=PUBLISHED_RESAMPLES, seed=published_seed + SEED_OF_ONE)
+        totals = again.totals(own)
+        out[monitor] = ratio(totals[:, 0], totals[:, 1])
+    return out
+
+
 @dataclass(frozen=True)
 class Suppressed:
     """What became of exact blind localisations: counts (n_monitors,), pooled shares (1 + B,)."""
@@ -92,7 +119,10 @@ class Suppressed:
 
 
 def suppressed_localisations(panel: Panel, within: Bools, resample: Resample) -> Suppressed:
-    """Of exact BLIND localisations valid under CERT and CMATCH too, count those that pass under each."""
+    """Of exact BLIND localisations valid under CERT and CMATCH too, count those that pass under each.
+
+    Over the traces of a mask (n_traces,). Returns `Suppressed`: counts (n_monitors,), pooled shares (1 + B,).
+    """
     reference = panel.reference
     names = [set(panel.verdicts[condition].monitors) for condition in ("BLIND", "CERT", "CMATCH")]
     monitors = tuple(sorted(set.intersection(*names)))
@@ -130,7 +160,10 @@ class Interior:
 
 
 def interior_attribution(panel: Panel, within: Bools, resample: Resample) -> Interior:
-    """Count the CCONFLICT flags of a mask (n_traces,) that blame a step before the conclusion."""
+    """Count the CCONFLICT flags of a mask (n_traces,) that blame a step before the conclusion.
+
+    Returns `Interior`: counts (n_monitors,), pooled shares (1 + B,).
+    """
     reference: Reference = panel.reference
     conflict = panel.verdicts["CCONFLICT"]
     flagged = conflict.flag & within

@@ -29,7 +29,10 @@ class Pairwise:
 
 
 def pairwise(reference: Reference, verdicts: Verdicts, resample: Resample) -> Pairwise:
-    """Compare every two monitors of one condition, paired within traces and within resamples."""
+    """Compare every two monitors of one condition, paired within traces and within resamples.
+
+    Returns `Pairwise`: first minus second (1 + B, n_pairs).
+    """
     places = list(combinations(range(len(verdicts.monitors)), 2))
     accuracy = np.empty((1 + resample.resamples, len(places)))
     exact = np.empty_like(accuracy)

@@ -39,7 +39,7 @@ def detect(
 
     Flags count as the data say, with or without a step. AUC scores a trace by the monitor's confidence that
     there is an error, and by 100 or 0 (flagged or not) where it gave none; it is NaN where degenerate. It
-    costs the most; without it the column is NaN.
+    costs the most; without it the column is NaN. Returns `Detection`: shares (1 + B, n_monitors), row 0 the point.
     """
     error = reference.has_error
     valid, flag = verdicts.valid, verdicts.flag
@@ -102,26 +102,43 @@ def auc_samples(reference: Reference, scores: Floats, valid: Bools, resample: Re
 
 @dataclass(frozen=True)
 class Bounds:
-    """Point values (n_monitors,) if every failed verdict had said one thing."""
+    """Point values (n_monitors,) if every failed verdict had said one thing.
+
+    For AUC it had said so at confidence 100 or 0; NaN where no verdict of the panel failed, or where degenerate.
+    """
 
     flag_rate: Floats
     sensitivity: Floats
     specificity: Floats
     balanced_accuracy: Floats
+    auc: Floats
 
 
 def bounds(reference: Reference, verdicts: Verdicts, *, failures_flag: bool) -> Bounds:
-    """Detection if all covered verdicts that do not say had flagged, or else had passed."""
+    """Detection if all covered verdicts that do not say had flagged, or else had passed.
+
+    Returns `Bounds`: points (n_monitors,), shares from 0 to 1, NaN where undefined.
+    """
     error = reference.has_error
     flag = verdicts.flag | (verdicts.covered & ~verdicts.valid) if failures_flag else verdicts.flag
     covered = verdicts.covered
     sensitivity = ratio((flag & error).sum(axis=1), (covered & error).sum(axis=1))
     specificity = ratio((covered & ~flag & ~error).sum(axis=1), (covered & ~error).sum(axis=1))
+    failed = covered & ~verdicts.valid
+    scores = np.where(failed, 100.0 if failures_flag else 0.0, error_scores(verdicts))
+    point = Resample(reference.n_questions, resamples=0)
+    auc = np.full(len(verdicts.monitors), np.nan)
+    for m, row in (
+        enumerate(scores) if failed.any() else ()
+    ):  # it costs the most, and there is nothing to bound
+        if not degenerate_scores(row[verdicts.valid[m]]):
+            auc[m] = auc_samples(reference, row, covered[m], point)[0]
     return Bounds(
         flag_rate=ratio(flag.sum(axis=1), covered.sum(axis=1)),
         sensitivity=sensitivity,
         specificity=specificity,
         balanced_accuracy=(sensitivity + specificity) / 2,
+        auc=auc,
     )
 
 
@@ -138,7 +155,8 @@ class Oracle:
 def oracle(reference: Reference, resample: Resample) -> Oracle:
     """Score flagging by the final answer alone. It names no step, so it localises nothing.
 
-    A trace without an error whose answer is wrong is a false alarm; the published standard has none.
+    A trace without an error whose answer is wrong is a false alarm; the published standard has none. Returns
+    `Oracle`: shares (1 + B,), row 0 the point.
     """
     clean = reference.clean
     masks = np.stack(

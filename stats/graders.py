@@ -29,7 +29,10 @@ class GraderRates:
 
 
 def grader_rates(reference: Reference, verdicts: Verdicts, resample: Resample) -> GraderRates:
-    """Compute the rates of each monitor of one condition on its own valid verdicts; NaN where undefined."""
+    """Compute the rates of each monitor of one condition on its own valid verdicts; NaN where undefined.
+
+    Returns `GraderRates`: shares (1 + B, n_monitors), row 0 the point.
+    """
     valid, passed = verdicts.valid, verdicts.valid & ~verdicts.flag
     masks = [reference.has_error, reference.wrong, reference.critical, reference.clean]
     counts = np.stack([valid, passed, *(part & mask for mask in masks for part in (valid, passed))])
@@ -73,8 +76,9 @@ def crossed_correction(reference: Reference, verdicts: Verdicts, resample: Resam
 def intraclass_correlation(values: Floats, cluster: Ints) -> float:
     """Return the correlation of two values (n,) of one cluster, by analysis of variance, sizes unequal or not.
 
-    (MSB - MSW) / (MSB + (m - 1) MSW) with m = (n - sum k^2 / n) / (clusters - 1); it can be negative. NaN with
-    fewer than two clusters, no cluster of two, or values that are all equal.
+    (MSB - MSW) / (MSB + (m - 1) MSW) with m = (n - sum k^2 / n) / (clusters - 1); it can be negative, and below
+    -1 where many clusters have one value. NaN with fewer than two clusters, no cluster of two, or values that
+    are all equal.
     """
     n = len(values)
     if n == 0:

@@ -102,7 +102,10 @@ class Ladder:
 
 
 def climb(panel: Panel, resample: Resample) -> Ladder:
-    """Compute the flag rates of all conditions on each monitor's common subset."""
+    """Compute the flag rates of all conditions on each monitor's common subset.
+
+    Returns `Ladder`: rates by condition and cell (1 + B, n_monitors), row 0 the point.
+    """
     monitors = ladder_monitors(panel)
     common = common_subset(panel, monitors)
     rates = {
@@ -125,17 +128,12 @@ class Contrast:
     difference: Floats
     headroom: Floats
 
-    def positive(self) -> int:
-        """How many monitors have a positive difference."""
-        return int((self.difference[0] > 0).sum())
-
-    def defined(self) -> int:
-        """How many monitors have a difference."""
-        return int((~np.isnan(self.difference[0])).sum())
-
 
 def contrast(panel: Panel, ladder: Ladder, later: str, earlier: str, resample: Resample) -> Contrast:
-    """Compare two conditions on the common subset, and where both are valid if one lies off the ladder."""
+    """Compare two conditions on the common subset, and where both are valid if one lies off the ladder.
+
+    Returns `Contrast`: changes (later - earlier) by cell and their difference (1 + B, n_monitors).
+    """
     ran = [set(panel.verdicts[condition].monitors) for condition in (later, earlier)]
     monitors = tuple(name for name in ladder.monitors if name in ran[0] & ran[1])
     rows = ladder.of(monitors)

@@ -27,7 +27,10 @@ def average_ranks(values: npt.NDArray[np.generic]) -> npt.NDArray[np.float64]:
 
 
 def mann_whitney(first: npt.NDArray[np.generic], second: npt.NDArray[np.generic]) -> RankTest:
-    """Compare two samples by the normal approximation, without tie or continuity correction, as published."""
+    """Compare two samples (n,) and (m,) by the normal approximation, without tie or continuity correction.
+
+    As published. Returns a `RankTest`: U of the first sample, z, two-sided p; NaN with an empty sample.
+    """
     n, m = len(first), len(second)
     if not n or not m:
         return RankTest(np.nan, np.nan, np.nan)

@@ -65,7 +65,8 @@ def localise(reference: Reference, verdicts: Verdicts, resample: Resample) -> Lo
     """Compute L0 (exact), L1 (within one step), chance, and the split early / exact / late / missed.
 
     `L0_valid_only` leaves failed verdicts out of the denominator, as the published intervals do.
-    `L0_in_range` accepts any step of the standard's defensible range.
+    `L0_in_range` accepts any step of the standard's defensible range. Returns `Localisation`: shares
+    (1 + B, n_monitors), row 0 the point.
     """
     error = reference.has_error
     named = (verdicts.step > 0) & error

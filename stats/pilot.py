@@ -82,7 +82,7 @@ def pilot_agreement(
 
     final_correct: (n_items, n_annotators), 0 or 1, NaN where missing. first_error_step: the same shape, 0 for
     no error, NaN where missing. others: further fields by name, codes 0, 1, ..., NaN where missing. Items that
-    somebody did not judge are left out of everything.
+    somebody did not judge are left out of everything. Returns `PilotAgreement`.
     """
     common = ~np.isnan(final_correct).any(axis=1)
     correct, step = final_correct[common], first_error_step[common]

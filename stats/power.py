@@ -65,7 +65,7 @@ def simulate_power(
     sums: per-cluster sums (n_sums, n_clusters). `statistic` turns totals (n_studies, n_sums) into values
     (n_studies, n_statistics). The simulated values are centred on the observed one and moved by each
     difference; the interval is the estimate plus and minus 1.96 spreads, so that monitors and their errors
-    are taken as they are and only the questions are new.
+    are taken as they are and only the questions are new. Returns `Power`.
     """
     rng = np.random.default_rng(seed)
     observed = statistic(sums.sum(axis=1)[None, :])[0]

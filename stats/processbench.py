@@ -26,7 +26,10 @@ class ProcessBench:
 
 
 def processbench(reference: Reference, verdicts: Verdicts, resample: Resample) -> ProcessBench:
-    """Score monitors as ProcessBench (Zheng et al. 2024) does, failures included."""
+    """Score monitors as ProcessBench (Zheng et al. 2024) does, failures included.
+
+    Returns `ProcessBench`: shares (1 + B, n_monitors), row 0 the point.
+    """
     error = reference.has_error
     counts = np.stack(
         [

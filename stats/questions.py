@@ -23,7 +23,7 @@ class ByQuestion:
 
 
 def by_question(reference: Reference, verdicts: Verdicts) -> ByQuestion:
-    """Score each monitor on each question."""
+    """Score each monitor on each question: `ByQuestion`, shares of right verdicts (n_monitors, n_questions)."""
     right = verdicts.valid & (verdicts.flag == reference.has_error)
     shares = ratio(reference.by_question(right), reference.by_question(verdicts.valid))
     defined = ~np.isnan(shares)

@@ -10,7 +10,8 @@ from typing import Any
 from stats import Options, build_report
 from stats.report import PUBLISHED
 from tests.stats import published as p
-from tests.stats.release import load_panel
+from tests.stats.release import load_panel, with_roles
+from tests.stats.release import rows as released_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -35,6 +36,11 @@ def pair(bounds: Sequence[float], digits: int = 3) -> str:
     return f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"
 
 
+def share(part: int, whole: int) -> str:
+    """A count with its percentage for the page."""
+    return f"{part} ({100 * part / whole:.1f}%)"
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
@@ -43,14 +49,21 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def page(folder: Path) -> str:
     """Return the page from a release of at least the five monitors."""
-    panel = load_panel(folder)
+    panel = with_roles(load_panel(folder), p.ROLES)
     five = panel.restricted(monitors=[m for m in panel.monitors if any(n in m for n in FIVE)])
     report = build_report(five, Options(convention=PUBLISHED, studies=0))
     own = build_report(five, Options(studies=0))
     superseded = load_panel(folder, {p.SUPERSEDED: 1}).restricted(monitors=five.monitors)
     old = build_report(superseded, Options(resamples=0, studies=0))
-    parts = [HEAD, *_standard(report, five), *_table_1(report, old), *_localisation(report), *_recall(report)]
-    parts += [*_revision(report), *_certificates(report, own), *_means(report), MISMATCHES]
+    parts = [
+        HEAD,
+        *_standard(report, folder),
+        *_table_1(report, old),
+        *_localisation(report),
+        *_recall(report),
+    ]
+    parts += [*_revision(report), *_certificates(report, own), *_roles(report), *_means(report)]
+    parts += [*_further(report), MISMATCHES, RULES]
     return "\n\n".join(parts) + "\n"
 
 
@@ -60,14 +73,20 @@ What the study printed (arXiv 2609.00264) beside what this code computes from it
 `python -m tests.reproduction`; a test computes it anew and fails when this page differs, and every figure of the
 release's `EXPECTED.json` is compared to 1e-9 by another. The files at hand hold five of the eight monitors, four of
 them under the false certificates: numbers of one monitor and of the standard can be set beside print, means over
-monitors cannot. For those, the last table says what was printed; `tests/stats/test_complete_release.py` compares all
-eight when `FALSESTEP_RELEASE` names a folder with the complete release.
+monitors cannot. For those the tables say what was printed; `tests/stats/test_complete_release.py` compares all eight
+when `FALSESTEP_RELEASE` names a folder with the complete release.
 
 The same from a shell, without a database: `manage.py report --from-release DIR --convention published --json -`."""
 
 
-def _standard(report: dict[str, Any], panel: Any) -> Iterator[str]:
+def _standard(report: dict[str, Any], folder: Path) -> Iterator[str]:
     reference, arms, lengths = report["reference"], report["arms"], report["lengths"]
+    by_authors = sum(
+        row["gt_status"] == "ready"
+        and row["gold_error_source"].startswith("will_")
+        and bool(row["strict_error"] and row["final_is_correct"])
+        for row in released_rows(folder / "ground_truth_gold.jsonl")
+    )
     rows = [
         ("ready traces, questions", "237, 79", f"{reference['traces']}, {reference['questions']}", ""),
         (
@@ -97,6 +116,7 @@ def _standard(report: dict[str, Any], panel: Any) -> Iterator[str]:
         ("median steps, wrong", "12.5", f(lengths["wrong"]["median"], 1), "3"),
         ("median steps, critical", "10.0", f(lengths["critical"]["median"], 1), "3"),
         ("wrong against critical, p", "0.142", f(lengths["wrong_vs_critical"]["p"]), ""),
+        ("critical labels that the authors set", "16 of 24", f"{by_authors} of {reference['critical']}", ""),
         ("erroneous traces whose step all agree on", "19", str(report["consensus_subset"]["n"]), ""),
     ]
     yield "## The standard\n\nThe last column is a note, or the number of the mismatch below."
@@ -169,6 +189,27 @@ def _recall(report: dict[str, Any]) -> Iterator[str]:
     yield table(("monitor", *p.LADDER, "difference", "traces (wrong/critical/clean)"), rows)
 
 
+def _roles(report: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "## Critical traces by the role of their error (Table 2)\n\nRoles as the study coded them. Recall, mean over "
+        "monitors: printed, of eight / ours, of the five at hand; the counts must agree, the recalls need not."
+    )
+    rows = []
+    for role, (n, *printed) in p.TABLE_2.items():
+        ours = report["critical_roles"][role]
+        changes = (printed.pop(), ours["CERT-BLIND"])
+        cells = [f"{value:.3f} / {ours[c]:.3f}" for c, value in zip(p.LADDER, printed, strict=True)]
+        rows.append(
+            (
+                role.replace("_", " "),
+                f"{n} / {ours['n']}",
+                *cells,
+                " / ".join(f(c, signed=True) for c in changes),
+            )
+        )
+    yield table(("role", "n", *p.LADDER, "CERT − BLIND"), rows)
+
+
 def _revision(report: dict[str, Any]) -> Iterator[str]:
     yield "## Second looks\n\nREVISE, gross, and net of RCTRL: released / ours."
     rows = []
@@ -227,6 +268,27 @@ def _certificates(report: dict[str, Any], own: dict[str, Any]) -> Iterator[str]:
         f"{p.GEMINI} on the {gemini['n']} traces valid under BLIND and CMATCH flags {printed[0]:.3f} and "
         f"{printed[1]:.3f} in print, {blind:.3f} and {matched:.3f} here."
     )
+    fate, interior = section["suppressed_localisations"], section["interior_attribution"]
+    cases, under_cert, under_cmatch = p.SUPPRESSED
+    flagged, inside = p.INTERIOR
+    n, n_cert, n_cmatch = (fate[k] for k in ("cases", "passed_under_CERT", "passed_under_CMATCH"))
+    of_rows = (
+        ("exact BLIND localisations valid under all three", str(cases), str(n)),
+        ("of them passed under CERT", share(under_cert, cases), share(n_cert, n)),
+        ("of them passed under CMATCH", share(under_cmatch, cases), share(n_cmatch, n)),
+        ("flagged under CCONFLICT, passed under CERT", str(flagged), str(interior["newly_flagged"])),
+        (
+            "of them on an interior step",
+            share(inside, flagged),
+            share(interior["interior"], interior["newly_flagged"]),
+        ),
+        (
+            "monitors with over one half, over nine tenths of them interior",
+            "{} and {} of 7".format(*p.INTERIOR_MONITORS),
+            f"{interior['monitors_over_half']} and {interior['monitors_over_nine_tenths']} of 4",
+        ),
+    )
+    yield table(("pairs of monitor and trace", "printed, 7", "ours, 4"), of_rows)
 
 
 def _means(report: dict[str, Any]) -> Iterator[str]:
@@ -251,6 +313,36 @@ def _means(report: dict[str, Any]) -> Iterator[str]:
             )
         )
     yield table(("condition", "balanced accuracy, 8", "ours, 5", "L0, 8", "ours, 5"), rows)
+
+
+def _further(report: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "## Changes, subsets and skill\n\nPrint: eight monitors. Ours: the five at hand; not meant to agree. CERT − "
+        "BLIND on the common subset; skill at 0 and at 1 step."
+    )
+    found = report["contrasts"]["CERT-BLIND"]
+    rows = []
+    for cell, (estimate, low, high) in p.CONTRAST.items():
+        ours = found[cell]
+        rows.append(
+            (
+                f"CERT − BLIND, {cell}",
+                f"{estimate:+.3f} [{low:+.3f}, {high:+.3f}]",
+                f"{ours['estimate']:+.3f} [{ours['ci'][0]:+.3f}, {ours['ci'][1]:+.3f}]",
+            )
+        )
+    rows.append(("headroom closed, wrong", f(p.HEADROOM), f(report["headroom_closed"])))
+    for condition, value in p.ANSWER_CORRECT.items():
+        rows.append((f"right answers, {condition}", f(value), f(report["answer_correct_subset"][condition])))
+    for condition, value in p.CONSENSUS.items():
+        rows.append((f"agreed step, L0, {condition}", f(value), f(report["consensus_subset"][condition])))
+    for (cell, name), value in p.REVISION_MEANS.items():
+        rows.append((f"{name.replace('_', ' ')}, {cell}", f(value), f(report["revision"][cell][name])))
+    for condition, (*_, exact, near) in p.CHANCE.items():
+        mean = report["localisation"][condition]["mean"]
+        ours = f"{mean['L0_skill']:.3f}, {mean['L1_skill']:.3f}"
+        rows.append((f"skill, {condition}", f"{exact:.3f}, {near:.3f}", ours))
+    yield table(("", "printed, 8", "ours, 5"), rows)
 
 
 MISMATCHES = """## Where print and data differ
@@ -292,6 +384,34 @@ MISMATCHES = """## Where print and data differ
 13. **The stored files of the false certificates are not free of text** in the authors' store, and the list
     of their targets is missing there. Neither is used: targets are the traces that occur in the files, and
     fields outside the white list are left out at import, which says so."""
+
+
+RULES = """## Where our rule is another
+
+On the released files these change nothing above but what the mismatches name; on other data they can.
+
+- **Nothing is rounded before it is shown**, and a mean is a mean of unrounded values.
+- **A failed verdict is one thing in a point and in its interval:** left out of detection, a miss for L0, L1 and
+  the four places. Its count and its bounds stand beside the number. The bounds are over all traces that a monitor
+  was given; the common subset drops a trace that failed under any rung, so a number on it may lie outside them.
+- **A reply that contradicts itself is kept as `inconsistent`.** The published parser takes a named step for a flag
+  whatever the reply says of an error. Here the reply counts for detection as it says, and is a miss for L0. A step
+  outside the trace makes a reply `invalid`; the published parser checks no range.
+- **STEP with an unreadable reply** before the first flag has no verdict; after it the flag stands. The published
+  runner skips that step and counts the trace as failed either way.
+- **The common subset** is of the rungs of BLIND, HINT, CERT, REVISE that a monitor ran, all four in the paper.
+- **Each certificate condition is reported by itself**; the published code leaves out all when one is missing. The
+  rival of CCONFLICT is another generator's wrong trace, the first by response label whose answer can be taken; the
+  published order is not public.
+- **Intervals resample questions** for every number, also where the released summaries resampled traces, and a
+  monitor that has no value in a resample is left out of that resample's mean. What is undefined says why.
+- **The oracle raises a false alarm** on a trace without an error whose answer is wrong. The published standard has
+  none such.
+- **Differences that are rounding alone** count as 0 in sign tests and in counts of monitors.
+- **Families of models** for self-review are read off names where a verdict does not say (`self_review` goes
+  before): `claude-fable-5` and `claude-opus-4.7` are one family.
+- **Chance-corrected agreement** (kappa, alpha, AC1) stands beside the published percentages, and is undefined, with
+  the reason, for one class or fewer than two traces."""
 
 
 def main() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
 from importlib import import_module
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
@@ -78,6 +79,10 @@ class LeakReport:
     in_texts: list[Leak] = field(default_factory=list)
     too_short: list[str] = field(default_factory=list)
     unvisited: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON."""
+        return {**asdict(self), "skipped": sorted(self.skipped)}
 
 
 @dataclass(frozen=True)

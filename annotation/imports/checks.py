@@ -183,7 +183,8 @@ def _take(study: Study, row: CheckRow, place: Counter[str], replace: bool, repor
         raise RefusedRow(f'no trace "{name}" in study "{study.slug}"')
     if trace.cut == Trace.Cut.TEXT_FREE:
         raise RefusedRow(f'trace "{name}" is here without its text, from a release')
-    check_step('"first_error_step_max"', row.high, trace.n_steps)
+    field_given = "first_error_step" if row.low == row.high else "first_error_step_max"
+    check_step(f'"{field_given}"', row.high, trace.n_steps)
     values = {
         "kind": row.kind,
         "final_correct": row.final_correct,

@@ -25,7 +25,7 @@ DEFAULT_TIMEOUT = 300.0
 MOST_UNTAKEN = 1000  # so many are listed by name; all are counted
 
 NO_PRIOR_RUN = "the monitor has no finished BLIND run, and this batch has none"
-NO_PRIOR = "no BLIND verdict of the monitor that is ok"
+NO_PRIOR = "no valid BLIND verdict of the monitor"
 NOT_UNDER_BLIND = "it cannot be run under BLIND, on which the condition builds"
 ANSWER_WRONG = "its final answer is wrong, and RCTRL runs on right ones"
 

@@ -13,13 +13,15 @@ from llm.types import Message
 from monitoring.models import Call, Condition, Run, Verdict
 from monitoring.prompts import FOLLOW_UPS, Exchange
 
+# A verdict that says whether there is an error can be revised, also one that contradicts itself on the step.
+VALID = (Verdict.Outcome.OK, Verdict.Outcome.INCONSISTENT)
 # As long as any: a reason of so many characters, each of up to four bytes, for the upper bound of a cost.
 _LONGEST = ParsedVerdict("ok", 1, 1_000_000, 100, "\U0001d6fc" * REASON_LENGTH).normalised()
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A BLIND verdict that is ok, and what was sent for it (empty where it was made elsewhere)."""
+    """A valid BLIND verdict, and what was sent for it (empty where it was made elsewhere)."""
 
     has_error: bool
     first_error_step: int | None
@@ -51,9 +53,9 @@ def newest_run(*, study_id: int, monitor_id: int | None) -> Run | None:
 
 
 def load(run_id: int, trace_ids: Iterable[int]) -> dict[int, Prior]:
-    """Return the priors by trace: the run's verdicts on these traces that are ok."""
+    """Return the priors by trace: the run's valid verdicts on these traces."""
     verdicts = Verdict.objects.filter(
-        run_id=run_id, trace_id__in=list(trace_ids), outcome=Verdict.Outcome.OK
+        run_id=run_id, trace_id__in=list(trace_ids), outcome__in=VALID
     ).select_related("attempt")
     return {verdict.trace_id: _prior(verdict) for verdict in verdicts}
 
@@ -61,7 +63,7 @@ def load(run_id: int, trace_ids: Iterable[int]) -> dict[int, Prior]:
 def _prior(verdict: Verdict) -> Prior:
     confidence = verdict.error_confidence
     parsed = ParsedVerdict(
-        "ok",
+        "ok" if verdict.outcome == Verdict.Outcome.OK else "inconsistent",
         int(bool(verdict.has_error)),
         verdict.first_error_step,
         int(confidence) if confidence is not None and confidence == int(confidence) else confidence,
@@ -77,17 +79,17 @@ def _prior(verdict: Verdict) -> Prior:
 
 
 def release_follow_ups(verdicts: Sequence[Verdict]) -> None:
-    """Let calls that waited for these BLIND verdicts go: to be claimed if it is ok, else never asked.
+    """Let calls that waited for these BLIND verdicts go: to be claimed if it is valid, else never asked.
 
     In the transaction that writes the verdicts, so that no follow-up waits for what is there already.
     """
     by_run: dict[int, dict[bool, list[int]]] = defaultdict(lambda: {True: [], False: []})
     for verdict in verdicts:
-        by_run[verdict.run_id][verdict.outcome == Verdict.Outcome.OK].append(verdict.trace_id)
+        by_run[verdict.run_id][verdict.outcome in VALID].append(verdict.trace_id)
     for run_id, traces in by_run.items():
-        for ok, trace_ids in traces.items():
+        for valid, trace_ids in traces.items():
             if trace_ids:
-                status = Call.Status.PENDING if ok else Call.Status.SKIPPED
+                status = Call.Status.PENDING if valid else Call.Status.SKIPPED
                 _follow_ups(run_id, trace_ids).filter(status=Call.Status.WAITING).update(status=status)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +15,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from adjudication.models import ReferenceStandard
-from annotation.cells import as_written
+from annotation.imports.reading import Source, read_bytes
+from annotation.imports.tables import csv_rows
 from annotation.models import Study, Trace
 from core import audit
 from core.errors import BadRow, ImportRefused, UserError
@@ -92,7 +91,8 @@ def import_verdicts(
         .only("response_label", "n_steps", "question__external_id")
     }
     seen: dict[tuple[Key, str, str], int] = {}
-    for line, row in _rows(content):
+    source = Source.of_bytes(str(path), content)
+    for line, row in _rows(source):
         report.rows += 1
         try:
             place, verdict = _read(row, traces)
@@ -105,45 +105,40 @@ def import_verdicts(
             continue
         verdicts.setdefault(place, []).append(verdict)
         report.runs[f"{place[0]} {place[1]}"] += 1
+    report.bad = sorted([*report.bad, *source.bad], key=lambda row: row.line)
     if report.bad and not dry_run:
-        raise ImportRefused(report.file, report.bad)
-    if not report.rows:
-        raise UserError(f"{report.file} holds no rows")
+        raise ImportRefused(str(path), report.bad)
+    if not report.rows and not report.bad:
+        raise UserError(f"{path} holds no rows")
     if not dry_run:
         _write(study, standard, verdicts, report, actor)
     return report
 
 
 def _content(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(f"{path.name} is larger than {MOST_BYTES // 2**20} MB")
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        raise UserError(f"{path} is larger than {MOST_BYTES // 2**20} MB")
+    return read_bytes(path)
 
 
-def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError("the file is not UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        names = reader.fieldnames or []
-        missing = [name for name in REQUIRED if name not in names]
-        unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
-        if missing or unknown or len(set(names)) < len(names):
-            raise UserError(
-                f"the first line names the columns: {', '.join(REQUIRED)}, and perhaps {', '.join(OPTIONAL)}; "
-                f"missing: {', '.join(missing) or 'none'}; unknown or twice: {', '.join(unknown) or 'none'}"
-            )
-        for row in reader:
-            if None in row or None in row.values():
-                raise UserError(f"line {reader.line_num} has another number of cells than the first line")
-            yield reader.line_num, {name: as_written(cell).strip() for name, cell in row.items()}
-    except csv.Error as error:
-        raise UserError(f"line {reader.line_num} is no CSV: {error}") from error
+def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line and cells of each row; an empty cell is an empty text."""
+    checked = False
+    for row in csv_rows(source, {}):
+        if not checked:
+            _check_columns(source.name, list(row.fields))
+            checked = True
+        yield row.line, {name: (cell or "").strip() for name, cell in row.fields.items()}
+
+
+def _check_columns(file: str, names: list[str]) -> None:
+    missing = [name for name in REQUIRED if name not in names]
+    unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
+    if missing or unknown:
+        raise UserError(
+            f"{file}: the first line names the columns: {', '.join(REQUIRED)}, and perhaps {', '.join(OPTIONAL)}; "
+            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
+        )
 
 
 def _read(row: dict[str, str], traces: dict[Key, Trace]) -> tuple[tuple[str, str], Verdict]:

@@ -17,14 +17,25 @@ from monitoring.report import source as sources
 from monitoring.report.selection import Selection
 from stats.report import Options
 
+# Besides stats/: what can change a number, from the reading of the data to the last formula.
+COMPUTING = (
+    "monitoring/engine/authorship.py",
+    "monitoring/graders/build.py",
+    "monitoring/report/build.py",
+    "monitoring/report/involvement.py",
+    "monitoring/report/selection.py",
+    "monitoring/report/source.py",
+    "verification/grading.py",
+)
+
 
 @cache
 def code_version() -> str:
     """Return the sha256 of what computes a report: the statistics, and the reading of their data."""
     digest = hashlib.sha256(stats.code_version().encode())
-    for name in ("build.py", "involvement.py", "selection.py", "source.py"):
-        digest.update((Path(__file__).parent / name).read_bytes())
-    digest.update(Path(graders.__file__).read_bytes())
+    root = Path(__file__).resolve().parents[2]
+    for name in COMPUTING:
+        digest.update((root / name).read_bytes())
     return digest.hexdigest()
 
 

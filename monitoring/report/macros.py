@@ -42,6 +42,8 @@ SHORT = {
     "gemini": "Gemini",
     "fable": "Fable",
 }
+# Where a label was set by the lead; in the published release these words begin with "will_".
+SET_BY_PEOPLE = ("adjudicated", "patched")
 ROLES = {
     "repaired_or_exploratory": "Repaired",
     "supplementary_claim": "Supplementary",
@@ -115,6 +117,14 @@ def _counts(report: dict[str, Any]) -> Iterator[Pair]:
     yield "GoldWrong", str(reference["wrong"])
     yield "GoldFlawed", str(reference["critical"])
     yield "GoldErrors", str(reference["wrong"] + reference["critical"])
+    set_by_people = [
+        cells
+        for word, cells in reference["provenance"].items()
+        if word in SET_BY_PEOPLE or word.startswith("will_")
+    ]
+    for name, cells in (("", tuple(CELLS)), ("Errors", ("wrong", "critical")), ("Critical", ("critical",))):
+        n = sum(found.get(cell, 0) for found in set_by_people for cell in cells)
+        yield f"GoldAuthorAdjudicated{name}", str(n)
     yield "GoldFinalCorrectPct", _percent(reference["final_correct"] / max(reference["traces"], 1))
     yield "NMonitors", str(len(report["monitors"]))
     yield "BootN", str(bootstrap["resamples"])
@@ -130,6 +140,7 @@ def _counts(report: dict[str, Any]) -> Iterator[Pair]:
     ):
         yield f"FinalAnswerOracle{word}", fixed(oracle[key])
     yield "FinalAnswerOracleCriticalRecall", fixed(oracle["critical_recall"])
+    yield "FinalAnswerOracleLoc", fixed(oracle["L0"])
     lengths = report["lengths"]
     for cell, word in CELLS.items():
         yield f"Length{word}Median", fixed(lengths[cell]["median"], 1)
@@ -197,6 +208,10 @@ def _conditions(report: dict[str, Any]) -> Iterator[Pair]:
             yield f"{word}ChanceGain", fixed(mean["L1_chance"] - mean["L0_chance"], signed=True)
         for place, part in (("early", "Early"), ("exact", "Exact"), ("late", "Late"), ("missed", "Miss")):
             yield f"{word}Loc{part}", fixed(section["pooled"][place])
+        yield f"{word}LocWithinZeroPooled", fixed(section["pooled"]["exact"])
+        near = sum((r["L1"] or 0.0) * r["n_error_traces"] for r in section["monitors"].values())
+        pairs = section["pooled"]["pairs"]
+        yield f"{word}LocWithinOnePooled", fixed(near / pairs if pairs else None)
         for monitor, record in section["monitors"].items():
             yield f"{names[monitor]}{word}Loc", fixed(record["L0"])
 
@@ -214,6 +229,9 @@ def _contrasts(report: dict[str, Any]) -> Iterator[Pair]:
             for monitor, value in section[cell]["monitors"].items():
                 if not monitor.endswith("_reason"):
                     yield f"{names[monitor]}{word}{CELLS[cell]}", fixed(value)
+    if "CERT" in report.get("ladder_recall", {}):
+        yield "CertDetectWrongPct", _percent(report["ladder_recall"]["CERT"]["wrong"]["mean"])
+        yield "CertLocPct", _percent(report["localisation"]["CERT"]["mean"]["L0"])
     found = report.get("contrasts", {}).get("CERT-BLIND")
     if found:
         yield from _with_interval("GainWrong", found["wrong"], "estimate", signed=True, ci="ci")
@@ -234,6 +252,7 @@ def _contrasts(report: dict[str, Any]) -> Iterator[Pair]:
             yield from _with_interval(f"{mine}DiD", record, "difference", signed=True)
             yield f"{mine}SignK", str(record["positive"])
             yield f"{mine}SignN", str(record["monitors"])
+            yield f"{mine}SignP", fixed(record["sign_test_p"], 4)
 
 
 def _revision(report: dict[str, Any]) -> Iterator[Pair]:
@@ -248,15 +267,25 @@ def _revision(report: dict[str, Any]) -> Iterator[Pair]:
         for monitor, record in section["monitors"].items():
             yield f"{names[monitor]}Wd{word}", fixed(record["withdraw_revise"])
             yield f"{names[monitor]}Add{word}", fixed(record["add_revise"])
+            yield f"{names[monitor]}NetWd{word}", fixed(record["net_withdraw"], signed=True)
+    if "revision" in report:
+        clean, critical = (report["revision"][cell]["monitors"] for cell in ("clean", "critical"))
+        for monitor, record in clean.items():
+            net = (record["net_withdraw"], critical[monitor]["net_withdraw"])
+            gap = None if None in net else net[0] - net[1]
+            yield f"{names[monitor]}WdGap", fixed(gap, signed=True)
 
 
 def _certificate(report: dict[str, Any]) -> Iterator[Pair]:
     section = report.get("certificate")
     if not section:
         return
+    names = monitor_names(report["monitors"])
     yield "SwapNMonitors", str(len(section["monitors"]))
     for condition, n in section["eligible"].items():
         yield f"{CONDITIONS[condition]}EligibleN", str(n)
+    if "CMATCH" in section["eligible"]:
+        yield "CmatchMissingAnswerN", str(report["reference"]["wrong"] - section["eligible"]["CMATCH"])
     for name, macro in (
         ("CERT-CMATCH", "CertMinusCmatch"),
         ("CMATCH-BLIND", "CmatchMinusBlind"),
@@ -264,21 +293,50 @@ def _certificate(report: dict[str, Any]) -> Iterator[Pair]:
     ):
         if name in section:
             yield from _with_interval(macro, section[name], "estimate", signed=True, ci="ci")
+            if name == "CMATCH-BLIND":
+                yield from _with_interval(
+                    "BlindMinusCmatch", _turned(section[name]), "estimate", signed=True, ci="ci"
+                )
+            known = {
+                m: r["estimate"] for m, r in section[name]["monitors"].items() if r["estimate"] is not None
+            }
+            for monitor in known if len(known) > 1 else ():
+                others = [value for m, value in known.items() if m != monitor]
+                yield f"No{names[monitor]}{macro}", fixed(sum(others) / len(others), signed=True)
+    for name, macro in (("CERT-CMATCH", "Cmatch"), ("CCONFLICT-CERT", "Cconflict")):
+        for monitor, record in section.get(name, {}).get("monitors", {}).items():
+            yield f"{names[monitor]}{macro}PairedN", str(record["n"])
     suppressed = section.get("suppressed_localisations")
     if suppressed:
         yield "BlindExactSwapN", str(suppressed["cases"])
-        yield "BlindExactCertPassN", str(suppressed["passed_under_CERT"])
-        yield "BlindExactCmatchPassN", str(suppressed["passed_under_CMATCH"])
-        yield "BlindExactCertPassPct", _percent(suppressed["share_under_CERT"])
-        yield "BlindExactCmatchPassPct", _percent(suppressed["share_under_CMATCH"])
+        for condition, macro in (("CERT", "Cert"), ("CMATCH", "Cmatch")):
+            passed = f"passed_under_{condition}"
+            yield f"BlindExact{macro}PassN", str(suppressed[passed])
+            yield f"BlindExact{macro}PassPct", _percent(suppressed[f"share_under_{condition}"])
+            shares = [r[passed] / r["cases"] for r in suppressed["monitors"].values() if r["cases"]]
+            if shares:
+                yield f"BlindExact{macro}PassMinPct", _percent(min(shares))
+                yield f"BlindExact{macro}PassMaxPct", _percent(max(shares))
     interior = section.get("interior_attribution")
-    if interior:
-        yield "CconflictSwitchedN", str(interior["newly_flagged"])
-        yield "CconflictSwitchedInteriorN", str(interior["interior"])
-        yield "CconflictSwitchedInteriorPct", _percent(interior["share"])
-        yield "CconflictFlaggedN", str(interior["all_flagged"])
-        yield "CconflictFlaggedInteriorN", str(interior["all_interior"])
-        yield "CconflictFlaggedInteriorPct", _percent(interior["all_share"])
+    for macro, flags, inside, share in (
+        ("Switched", "newly_flagged", "interior", "share"),
+        ("Flagged", "all_flagged", "all_interior", "all_share"),
+    ):
+        if interior:
+            yield f"Cconflict{macro}N", str(interior[flags])
+            yield f"Cconflict{macro}InteriorN", str(interior[inside])
+            yield f"Cconflict{macro}InteriorPct", _percent(interior[share])
+            shares = [r[inside] / r[flags] for r in interior["monitors"].values() if r[flags]]
+            yield f"Cconflict{macro}InteriorMajorityN", str(sum(value > 0.5 for value in shares))
+            yield f"Cconflict{macro}InteriorNinetyN", str(sum(value > 0.9 for value in shares))
+
+
+def _turned(record: dict[str, Any]) -> dict[str, Any]:
+    """The same change, taken the other way round."""
+    if record["estimate"] is None:
+        return record
+    out = {"estimate": -record["estimate"]}
+    return out | ({"ci": [-bound for bound in reversed(record["ci"])]} if record.get("ci") else {})
 
 
 def _roles(report: dict[str, Any]) -> Iterator[Pair]:
@@ -302,11 +360,19 @@ def _subsets(report: dict[str, Any]) -> Iterator[Pair]:
     for condition, word in CONDITIONS.items():
         if condition in consensus:
             yield f"{word}LocAgreed", fixed(consensus[condition])
+            yield f"{word}LocAgreedMonitorTraceN", str(consensus["pairs"][condition])
+        recall = report.get("ladder_recall", {}).get(condition)
+        if recall:
+            yield f"{word}CorrectAnswerCriticalRecall", fixed(recall["critical"]["mean"])
+            alarms = recall["clean_flag_rate"]["mean"]
+            yield f"{word}CorrectAnswerCleanSpec", fixed(None if alarms is None else 1 - alarms)
         if condition in report.get("answer_correct_subset", {}):
             yield f"{word}CorrectAnswerBal", fixed(report["answer_correct_subset"][condition])
     reference = report["reference"]
     yield "CorrectAnswerCleanN", str(reference["clean"] - reference["clean_with_wrong_answer"])
     yield "CorrectAnswerCriticalN", str(reference["critical"])
+    answered = reference["clean"] - reference["clean_with_wrong_answer"] + reference["critical"]
+    yield "CorrectAnswerTotalN", str(answered)
     if report.get("answer_correct_subset", {}).get("CERT-BLIND") is not None:
         change = report["answer_correct_subset"]["CERT-BLIND"]
         yield "CorrectAnswerBalCertMinusBlind", fixed(change, signed=True)

@@ -94,7 +94,9 @@ def _intervals(report: dict[str, Any]) -> str:
     convention = (
         "Point and interval follow one rule."
         if bootstrap["convention"] == "own"
-        else "Where the published study's intervals follow another rule than its points, so do these."
+        else "Where the published study's intervals follow another rule than its points, so do these: those of "
+        "L0 leave failed verdicts out, those of the certificate effects are of 5,000 resamples of the questions "
+        "that have a pair."
     )
     return (
         f"Intervals are 95% percentile intervals (linear interpolation) of {bootstrap['resamples']} resamples of "

@@ -77,9 +77,10 @@ def chosen_runs(study: Study) -> list[ChosenRun]:
 
 
 def fingerprint(study: Study, runs: Iterable[ChosenRun]) -> str:
-    """Return a digest that changes when verdicts, coded roles, debate or consultations do; cheap and exact.
+    """Return a digest that changes when runs, verdicts, coded roles, debate or consultations do; cheap and exact.
 
-    Verdicts are never changed: a run with the same number of them and the same last one is the same.
+    Verdicts are never changed: a run with the same number of them and the same last one holds the same. Its status
+    is told in the report, so it counts too.
     """
     roles = CriticalRole.objects.filter(trace__study=study).aggregate(n=Count("pk"), last=Max("pk"))
     asked = Consultation.objects.filter(decision__dispute__study=study).aggregate(
@@ -88,7 +89,7 @@ def fingerprint(study: Study, runs: Iterable[ChosenRun]) -> str:
     debate = Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE).aggregate(
         n=Count("pk"), last=Max("pk")
     )
-    state = [[run.pk, run.n_verdicts, run.last_verdict] for run in runs]
+    state = [[run.pk, run.status, run.family, run.n_verdicts, run.last_verdict] for run in runs]
     return hashlib.sha256(json.dumps([state, roles, asked, debate]).encode()).hexdigest()
 
 

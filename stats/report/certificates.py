@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from stats import certificate as swapping
-from stats.bootstrap import Resample, mean_defined
+from stats.bootstrap import Resample, mean_defined, ratio, signs
 from stats.document import put, put_interval, put_value
 from stats.panel import CERTIFICATES, Panel
 from stats.report.options import PUBLISHED, Options
+from stats.report.standard import put_clusters
 
 NO_PAIRS = "no trace has valid verdicts under both conditions"
 
@@ -24,11 +23,19 @@ def section(panel: Panel, resample: Resample, options: Options) -> dict[str, Any
         "monitors": sorted({name for condition in ran for name in panel.verdicts[condition].monitors}),
         "eligible": {condition: int(swapping.eligible(panel, condition).sum()) for condition in ran},
     }
+    for condition in ran:
+        row = out.setdefault("clusters", {}).setdefault(condition, {})
+        put_clusters(row, panel.reference, swapping.eligible(panel, condition))
     for later, earlier, swap, seed in swapping.CONTRASTS:
         if {later, earlier} <= set(panel.verdicts):
             within = swapping.eligible(panel, swap)
             found = swapping.paired(panel, later, earlier, within, resample, published_seed=seed)
             out[f"{later}-{earlier}"] = _contrast(found, options)
+            if options.convention == PUBLISHED:
+                by_monitor = swapping.published_effects(panel, later, earlier, within, published_seed=seed)
+                for monitor, samples in by_monitor.items():
+                    if out[f"{later}-{earlier}"]["monitors"][monitor]["estimate"] is not None:
+                        put_interval(out[f"{later}-{earlier}"]["monitors"][monitor], "ci", samples)
     for conditions, swap in ((("BLIND", "CERT", "CMATCH"), "CMATCH"), (("CERT", "CCONFLICT"), "CCONFLICT")):
         if set(conditions) <= set(panel.verdicts):
             out.setdefault("side_by_side", {})[swap] = _side_by_side(panel, conditions, swap, resample)
@@ -50,8 +57,8 @@ def _contrast(found: swapping.Paired, options: Options) -> dict[str, Any]:
             out["ci"] = out["ci_published_convention"]
         if (found.most > found.least).any():
             out["bounds"] = [float(mean_defined(found.least)), float(mean_defined(found.most))]
-    sign = np.sign(mean[0])
-    out["same_direction"] = int((np.sign(found.effect[0]) == sign).sum()) if sign else 0
+    sign = signs(mean)[0]
+    out["same_direction"] = int((signs(found.effect[0]) == sign).sum()) if sign else 0
     out["monitors"] = {}
     for m, monitor in enumerate(found.monitors):
         row: dict[str, Any] = {"n": int(found.n[m])}
@@ -108,6 +115,9 @@ def _interior(panel: Panel, resample: Resample) -> dict[str, Any]:
         "interior": int(found.newly_interior.sum()),
     }
     put(out, "share", found.newly_share, "no trace passed under CERT and was flagged under CCONFLICT")
+    shares = ratio(found.newly_interior, found.newly_flagged)
+    out["monitors_over_half"] = int((shares > 0.5).sum())
+    out["monitors_over_nine_tenths"] = int((shares > 0.9).sum())
     out["all_flagged"] = int(found.flagged.sum())
     out["all_interior"] = int(found.flagged_interior.sum())
     put(out, "all_share", found.share, "no trace was flagged under CCONFLICT")

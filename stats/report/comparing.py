@@ -17,6 +17,7 @@ from stats.positions import positions, positions_of_errors
 from stats.power import simulate_power, sizes_about
 from stats.processbench import processbench
 from stats.questions import by_question
+from stats.report.ladder import put_sign_test
 from stats.report.workings import Workings
 
 NO_BOTH = "needs valid verdicts of both on traces with and without an error"
@@ -63,8 +64,7 @@ def leave_one_out_section(work: Workings) -> dict[str, Any] | None:
         for m, monitor in enumerate(found.monitors):
             row: dict[str, Any] = out[monitor].setdefault("CERT-BLIND", {})
             put(row, "difference", left[:, m], NO_MONITOR)
-            others = np.delete(found.difference[0], m)
-            row["positive"], row["monitors"] = int((others > 0).sum()), int((~np.isnan(others)).sum())
+            put_sign_test(row, np.delete(found.difference[0], m))
     return out
 
 

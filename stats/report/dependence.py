@@ -11,6 +11,7 @@ from stats.detection import detect
 from stats.document import NO_MONITOR, put
 from stats.localisation import hits, localise
 from stats.panel import CELLS, Bools, Floats, Reference, Verdicts
+from stats.report.standard import put_clusters
 from stats.report.workings import Workings
 from stats.variants import by_arm, disputed
 
@@ -51,6 +52,7 @@ def _reading(work: Workings, reference: Reference, traces: Bools, *, beside: boo
         "critical": int((reference.critical & traces).sum()),
         "conditions": {},
     }
+    put_clusters(out, reference, traces)
     for condition in work.panel.conditions():
         verdicts = work.panel.verdicts[condition].within(traces)
         samples = _samples(work, reference, verdicts)
@@ -64,8 +66,7 @@ def _reading(work: Workings, reference: Reference, traces: Bools, *, beside: boo
             row["standard"], row["change"] = {}, {}
             for name in MEANS:
                 put(row["standard"], name, mean_defined(ours[name]), NO_MONITOR)
-                change = mean_defined(samples[name]) - mean_defined(ours[name])
-                put(row["change"], name, change, NO_MONITOR)
+                put(row["change"], name, mean_defined(samples[name] - ours[name]), NO_MONITOR)
         out["conditions"][condition] = row
     return out
 
@@ -151,6 +152,6 @@ def _involved(work: Workings, kind: str) -> dict[str, Any] | None:
         ):
             put(mean, name, mean_defined(before), NO_MONITOR)
             put(mean, f"{name}_without", mean_defined(after), NO_MONITOR)
-            put(mean, f"{name}_change", mean_defined(after) - mean_defined(before), NO_MONITOR)
+            put(mean, f"{name}_change", mean_defined(after - before), NO_MONITOR)
         out["conditions"][condition] = {"monitors": rows, "mean": mean}
     return out

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from stats import certificate as swapping
 from stats import detection as detecting
 from stats.bootstrap import FEW_CLUSTERS, Resample, mean_defined, ratio
 from stats.calibration import median_when_passing
 from stats.document import NO_MONITOR, put, put_interval, put_value
+from stats.ladder import consensus_subset
 from stats.localisation import PLACES, Localisation
-from stats.panel import CELLS, Floats, Panel
+from stats.panel import CELLS, CERTIFICATES, Floats, Panel
 from stats.report.options import PUBLISHED, Options
+from stats.report.standard import put_clusters
 from stats.report.workings import Workings
 
 RATES = {
@@ -27,6 +30,7 @@ DEGENERATE = "degenerate: the confidences take at most 2 values or spread less t
 NOT_UNDER_STEP = "not reported under STEP: the confidence is the largest over the prefixes asked"
 NO_ERRORS = "no verdict on a trace with an error"
 NO_LENGTH = "a trace with an error has an unknown number of steps"
+NOTHING_TO_GAIN = "a step placed at random is always right, so there is nothing to gain on it"
 HIGH_WHEN_PASSING = 50.0
 
 
@@ -54,8 +58,8 @@ def _detection(work: Workings, condition: str) -> dict[str, Any]:
         row["auc_degenerate"] = bool(found.degenerate[m])
         if found.failures[m]:
             row["bounds"] = {
-                "failures_as_passes": _bounds(passes, m),
-                "failures_as_flags": _bounds(flags, m),
+                "failures_as_passes": _bounds(passes, m, rates),
+                "failures_as_flags": _bounds(flags, m, rates),
             }
         monitors[monitor] = row
     mean: dict[str, Any] = {"monitors": len(found.monitors)}
@@ -63,27 +67,32 @@ def _detection(work: Workings, condition: str) -> dict[str, Any]:
         put(mean, name, mean_defined(rates[name]), not_under_step.get(name, NO_MONITOR))
     if found.failures.any():
         mean["bounds"] = {
-            "failures_as_passes": _mean_bounds(passes),
-            "failures_as_flags": _mean_bounds(flags),
+            "failures_as_passes": _mean_bounds(passes, rates),
+            "failures_as_flags": _mean_bounds(flags, rates),
         }
     return {"monitors": monitors, "mean": mean}
 
 
-BOUNDED = ("flag_rate", "sensitivity", "specificity", "balanced_accuracy")
+BOUNDED = ("flag_rate", "sensitivity", "specificity", "balanced_accuracy", "auc")
 
 
-def _mean_bounds(found: detecting.Bounds) -> dict[str, Any]:
+def _mean_bounds(found: detecting.Bounds, rates: dict[str, Floats]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in BOUNDED:
+    for name in _bounded(rates):
         put_value(out, name, float(mean_defined(getattr(found, name))), NO_MONITOR)
     return out
 
 
-def _bounds(found: detecting.Bounds, m: int) -> dict[str, Any]:
+def _bounds(found: detecting.Bounds, m: int, rates: dict[str, Floats]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name in BOUNDED:
+    for name in _bounded(rates):
         put_value(out, name, float(getattr(found, name)[m]), RATES[name].replace("valid ", ""))
     return out
+
+
+def _bounded(rates: dict[str, Floats]) -> list[str]:
+    """The rates with bounds: AUC only where a monitor has one, so not under STEP."""
+    return [name for name in BOUNDED if name != "auc" or not np.isnan(rates["auc"][0]).all()]
 
 
 def localisation_section(work: Workings) -> dict[str, Any] | None:
@@ -110,7 +119,8 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
         for name, samples in numbers.items():
             put(row, name, samples[:, m], NO_LENGTH if n and "chance" in name else NO_ERRORS)
         for tolerance in (0, 1):
-            reason = NO_LENGTH if n else NO_ERRORS
+            chance = found.L0_chance[0, m] if tolerance == 0 else found.L1_chance[0, m]
+            reason = NO_ERRORS if not n else NO_LENGTH if np.isnan(chance) else NOTHING_TO_GAIN
             put(row, f"L{tolerance}_skill", found.skill(tolerance)[:, m], reason)
         _put_published(row, found.L0[:, m], found.L0_valid_only[:, m], options)
         row.update({place: int(found.counts[place][m]) for place in PLACES})
@@ -123,7 +133,8 @@ def _localisation(found: Localisation, options: Options) -> dict[str, Any]:
     for name, samples in numbers.items():
         put(mean, name, mean_defined(samples), NO_MONITOR)
     for tolerance in (0, 1):
-        put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), NO_MONITOR)
+        reason = NO_MONITOR if mean[f"L{tolerance}_chance"] is None else NOTHING_TO_GAIN
+        put(mean, f"L{tolerance}_skill", found.mean_skill(tolerance), reason)
     _put_published(mean, mean_defined(found.L0), mean_defined(found.L0_valid_only), options)
     if found.failed.any():
         best = found.L0[0] + ratio(found.failed, found.n_error_traces)
@@ -166,6 +177,16 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
                     "text": f"{cell} traces lie in {holding} questions only: intervals on them are too narrow",
                 }
             )
+    small = _small_parts(panel) if questions >= FEW_CLUSTERS else {}
+    if small:
+        told = ", ".join(f"{part} ({n})" for part, n in small.items())
+        out.append(
+            {
+                "kind": "few_clusters_in_part",
+                "parts": small,
+                "text": f"in fewer than {FEW_CLUSTERS} questions, so that their intervals are too narrow: {told}",
+            }
+        )
     for condition in panel.conditions((*panel.verdicts,)):
         verdicts = panel.verdicts[condition]
         for monitor, median in zip(verdicts.monitors, median_when_passing(verdicts), strict=True):
@@ -182,6 +203,21 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
                     }
                 )
     return out
+
+
+def _small_parts(panel: Panel) -> dict[str, int]:
+    """The parts of the standard with intervals of their own that lie in few questions, and in how many."""
+    reference = panel.reference
+    parts = {f"traces for {c}": swapping.eligible(panel, c) for c in panel.conditions(CERTIFICATES)}
+    if panel.conditions():
+        parts["erroneous traces whose step all agree on"] = consensus_subset(panel)
+        roles = np.array(reference.roles)
+        for role in sorted({role for role in reference.roles if role}):
+            parts[f"critical traces with {role.replace('_', ' ')} errors"] = (
+                roles == role
+            ) & reference.critical
+    found = {part: reference.questions_with(traces) for part, traces in parts.items()}
+    return {part: n for part, n in found.items() if 0 < n < FEW_CLUSTERS}
 
 
 def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
@@ -208,6 +244,7 @@ def step_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             "traces": int(inside.sum()),
             "error_traces": int((inside & reference.has_error).sum()),
         }
+        put_clusters(row, reference, inside)
         for condition in panel.conditions(("STEP", "BLIND")):
             verdicts = panel.verdicts[condition].within(inside)
             found = detecting.detect(reference, verdicts, resample, with_auc=False)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from stats import ladder as climbing
-from stats.bootstrap import Resample, mean_defined
+from stats.bootstrap import Resample, mean_defined, ratio, signs
 from stats.document import NO_MONITOR, put, put_interval, put_value
 from stats.panel import CELLS, LADDER, Floats, Panel
-from stats.revision import Transitions, transitions
+from stats.report.standard import put_clusters
+from stats.revision import TransitionBounds, Transitions, transition_bounds, transitions
 
 RECALL_CELLS = ("wrong", "critical")
 NO_NET = "needs the same cell under REVISE and under RCTRL"
@@ -54,10 +55,16 @@ def _recall_bounds(panel: Panel, condition: str, monitors: tuple[str, ...], rows
         return
     given = climbing.covered_subset(panel, monitors, ladder)
     for cell, rates in climbing.rate_bounds(panel, condition, monitors, given).items():
-        bounds: dict[str, Any] = {}
-        for name, rate in zip(("failures_as_passes", "failures_as_flags"), rates, strict=True):
-            put_value(bounds, name, float(mean_defined(rate)), f"no monitor was given a {cell} trace here")
+        bounds = _passes_and_flags(rates, f"no monitor was given a {cell} trace here")
         rows[cell if cell in RECALL_CELLS else "clean_flag_rate"]["bounds"] = bounds
+
+
+def _passes_and_flags(rates: Floats, reason: str = NO_MONITOR) -> dict[str, Any]:
+    """The means over monitors of rates (2, n_monitors): all failures passes, all failures flags."""
+    out: dict[str, Any] = {}
+    for name, rate in zip(("failures_as_passes", "failures_as_flags"), rates, strict=True):
+        put_value(out, name, float(mean_defined(rate)), reason)
+    return out
 
 
 def _change_bounds(
@@ -104,17 +111,23 @@ def _contrast(found: climbing.Contrast) -> dict[str, Any]:
     difference: dict[str, Any] = {}
     reason = "needs wrong and critical traces valid under both"
     _estimate(difference, climbing.panel_mean(found.difference), reason)
-    difference["positive"] = found.positive()
-    difference["monitors"] = found.defined()
-    nonzero = int((np.nan_to_num(found.difference[0]) != 0).sum())
-    p = climbing.sign_test(found.positive(), nonzero) if nonzero else np.nan
-    put_value(difference, "sign_test_p", p, "no monitor has a difference other than 0")
+    put_sign_test(difference, found.difference[0])
     by_monitor: dict[str, Any] = {}
     _monitors(by_monitor, found.monitors, found.difference, reason)
     difference["by_monitor"] = by_monitor
     out["difference"] = difference
     put(out, "headroom_closed", climbing.panel_mean(found.headroom), NO_MONITOR)
     return out
+
+
+def put_sign_test(out: dict[str, Any], differences: Floats) -> None:
+    """Write how many of the differences (n_monitors,) are positive and defined, and the p of their signs."""
+    found = signs(differences)
+    out["positive"] = int((found > 0).sum())
+    out["monitors"] = int((~np.isnan(differences)).sum())
+    nonzero = int((found != 0).sum())
+    p = climbing.sign_test(out["positive"], nonzero) if nonzero else np.nan
+    put_value(out, "sign_test_p", p, "no monitor has a difference other than 0")
 
 
 def _estimate(out: dict[str, Any], samples: Floats, reason: str) -> None:
@@ -148,17 +161,21 @@ def answer_correct_section(panel: Panel, ladder: climbing.Ladder) -> dict[str, A
         return None
     out: dict[str, Any] = {}
     by_monitor: dict[str, Any] = {}
-    means: dict[str, Floats] = {}
     reason = "needs critical and clean traces in the common subset"
     for condition in panel.conditions():
         here, rates = _of_those_that_ran(panel, ladder, condition)
         accuracy = climbing.answer_correct_accuracy(rates)
-        means[condition] = climbing.panel_mean(accuracy)
-        put(out, condition, means[condition], reason)
+        put(out, condition, climbing.panel_mean(accuracy), reason)
+        if climbing.failures_within(panel, here, (*panel.conditions(LADDER), condition)):
+            given = climbing.covered_subset(panel, here, panel.conditions(LADDER))
+            known = climbing.rate_bounds(panel, condition, here, given)
+            accuracies = climbing.answer_correct_accuracy(known)
+            out[f"{condition}_bounds"] = _passes_and_flags(accuracies)
         by_monitor[condition] = {}
         _monitors(by_monitor[condition], here, accuracy, reason)
-    if "BLIND" in means and "CERT" in means:
-        put(out, "CERT-BLIND", means["CERT"] - means["BLIND"], reason)
+    if {"BLIND", "CERT"} <= set(ladder.rates):
+        both = [climbing.answer_correct_accuracy(ladder.rates[condition]) for condition in ("CERT", "BLIND")]
+        put(out, "CERT-BLIND", climbing.panel_mean(both[0] - both[1]), reason)
     out["by_monitor"] = by_monitor
     return out
 
@@ -174,12 +191,17 @@ def roles_section(panel: Panel, ladder: climbing.Ladder, resample: Resample) -> 
     for kind in kinds:
         of_kind = (coded == kind) & reference.critical
         row: dict[str, Any] = {"n": int(of_kind.sum()), "pairs": int((ladder.common & of_kind).sum())}
+        put_clusters(row, reference, of_kind)
         recalls: dict[str, Floats] = {}
         for condition in panel.conditions(LADDER):
             verdicts = panel.verdicts[condition].of(ladder.monitors)
             rates = climbing.flag_rates(panel, verdicts, ladder.common & of_kind, resample)
             recalls[condition] = rates["critical"]
             put(row, condition, climbing.panel_mean(rates["critical"]), "no such trace in a common subset")
+            if climbing.failures_within(panel, ladder.monitors, panel.conditions(LADDER)):
+                inside = climbing.covered_subset(panel, ladder.monitors, panel.conditions(LADDER)) & of_kind
+                known = climbing.rate_bounds(panel, condition, ladder.monitors, inside)
+                row[f"{condition}_bounds"] = _passes_and_flags(known["critical"])
         if "BLIND" in recalls and "CERT" in recalls:
             change = climbing.panel_mean(recalls["CERT"] - recalls["BLIND"])
             put(row, "CERT-BLIND", change, "no such trace in a common subset")
@@ -194,10 +216,17 @@ def consensus_section(panel: Panel, resample: Resample) -> dict[str, Any] | None
     reference = panel.reference
     if not (reference.human.spoke.any() and reference.debate.spoke.any()):
         return None
-    out: dict[str, Any] = {"n": int(within.sum())}
+    out: dict[str, Any] = {"n": int(within.sum()), "pairs": {}}
+    put_clusters(out, reference, within)
     for condition in panel.conditions():
+        out["pairs"][condition] = int((panel.verdicts[condition].covered & within).sum())
         samples = climbing.subset_localisation(panel, condition, within, resample)
         put(out, condition, climbing.panel_mean(samples), "no such trace has a verdict")
+        verdicts = panel.verdicts[condition]
+        failed = (verdicts.covered & ~verdicts.valid & within).sum(axis=1)
+        if failed.any():
+            best = samples[0] + ratio(failed, (verdicts.covered & within).sum(axis=1))
+            out[f"{condition}_bounds"] = [float(mean_defined(samples[0])), float(mean_defined(best))]
     return out
 
 
@@ -209,6 +238,11 @@ def revision_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
     found: dict[str, dict[str, Transitions]] = {
         condition: transitions(panel.reference, panel.verdicts[condition].of(monitors), resample)
         for condition in panel.conditions(("REVISE", "RCTRL"))
+    }
+    bounds = {
+        condition: transition_bounds(panel.reference, panel.verdicts[condition].of(monitors))
+        for condition in found
+        if climbing.failures_within(panel, monitors, [condition])
     }
     out: dict[str, Any] = {}
     for cell in CELLS:
@@ -227,6 +261,7 @@ def revision_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
         row: dict[str, Any] = {}
         for name, samples in rates.items():
             put(row, name, climbing.panel_mean(samples), reasons[name])
+        _transition_bounds(row, {condition: by_cell[cell] for condition, by_cell in bounds.items()})
         row["monitors"] = {}
         for m, monitor in enumerate(monitors):
             one: dict[str, Any] = {
@@ -239,3 +274,13 @@ def revision_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
             row["monitors"][monitor] = one
         out[cell] = row
     return out
+
+
+def _transition_bounds(row: dict[str, Any], bounds: dict[str, TransitionBounds]) -> None:
+    """Put beside each mean rate the least and the most it could be, where verdicts failed."""
+    for condition, found in bounds.items():
+        for move in ("withdraw", "add"):
+            least_most = mean_defined(getattr(found, move))
+            name = f"{move}_{condition.lower()}"
+            if row[name] is not None:
+                row[f"{name}_bounds"] = least_most.tolist()

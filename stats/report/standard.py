@@ -11,10 +11,11 @@ from stats.agreement import BinaryAgreement, arm_agreement
 from stats.bootstrap import FEW_CLUSTERS, Resample
 from stats.document import put, put_value
 from stats.lengths import mann_whitney
-from stats.panel import CELLS, Panel
+from stats.panel import CELLS, Bools, Panel, Reference
 from stats.report.options import Options
 
 NO_LENGTH = "a trace on which both arms named a step has an unknown number of steps"
+ONE_STEP = "steps named at random always agree where traces have one step"
 
 
 def reference_section(panel: Panel) -> dict[str, Any]:
@@ -42,6 +43,13 @@ def bootstrap_section(resample: Resample, options: Options) -> dict[str, Any]:
     }
 
 
+def put_clusters(out: dict[str, Any], reference: Reference, traces: Bools) -> None:
+    """Write in how many questions some traces (n_traces,) lie, and whether that is too few for an interval."""
+    questions = reference.questions_with(traces)
+    out["questions"] = questions
+    out["few_clusters"] = questions < FEW_CLUSTERS
+
+
 def arms_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
     """Agreement of the arms; None where neither arm left its labels. Symmetric under exchange of the arms."""
     reference = panel.reference
@@ -59,8 +67,10 @@ def arms_section(panel: Panel, resample: Resample) -> dict[str, Any] | None:
     nothing = "there is no trace on which both arms named a step"
     put(out, "exact_step_agreement", found.exact_step, nothing)
     put(out, "step_within_one_agreement", found.step_within_one, nothing)
-    put(out, "chance_step_agreement", found.chance_step, nothing if not found.both_named_step else NO_LENGTH)
-    put(out, "step_agreement_above_chance", found.step_skill, nothing)
+    no_chance = NO_LENGTH if found.both_named_step else nothing
+    put(out, "chance_step_agreement", found.chance_step, no_chance)
+    no_skill = no_chance if out["chance_step_agreement"] is None else ONE_STEP
+    put(out, "step_agreement_above_chance", found.step_skill, no_skill)
     put(out, "step_distance", found.step_distance, nothing)
     put_value(out, "step_alpha", found.step_alpha.value, found.step_alpha.reason)
     return out
@@ -80,6 +90,8 @@ def oracle_section(panel: Panel, resample: Resample) -> dict[str, Any]:
     put(out, "specificity", found.specificity, "the standard has no trace without an error")
     put(out, "balanced_accuracy", found.balanced_accuracy, "the standard lacks one of the two classes")
     put(out, "critical_recall", found.critical_recall, "the standard has no critical trace")
+    found_step = 0.0 if panel.reference.has_error.any() else np.nan  # it names no step
+    put_value(out, "L0", found_step, "the standard has no trace with an error")
     return out
 
 

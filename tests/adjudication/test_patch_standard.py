@@ -194,6 +194,12 @@ def test_the_commands_freeze_patch_and_compare(study: Study, question: Question,
         "--set", "q77/A:first_error_step=1", "--reason", "misread",
     )  # fmt: skip
     assert "q77/Response A first_error_step: none -> 1" in told
+    again = _run(
+        "patch_standard", "--study", "optics", "--from", "1",
+        "--set", "q77/A:first_error_step=1", "--reason", "misread", "--json", "-",
+    )  # fmt: skip
+    done = json.loads(again)
+    assert (done["standard"], done["new"], done["changed"][0]["to"]) == (2, False, 1)
     told = _run("diff_standards", "--study", "optics", "1", "2", "--json", str(diff))
     assert "differs from 1 in 1 label\n" in told
     assert [change["to"] for change in json.loads(diff.read_text())["changed"]] == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable
 
@@ -176,6 +177,10 @@ def test_the_command_fails_on_a_leak_and_passes_without(study: Study, adam: User
     out = io.StringIO()
     call_command("check_leaks", "--study", study.slug, stdout=out)
     assert "no leak on" in out.getvalue()
+    told = io.StringIO()
+    call_command("check_leaks", "--study", study.slug, "--json", "-", stdout=told)
+    found = json.loads(told.getvalue())
+    assert found["leaks"] == [] and f"no leak on {sum(found['pages'].values())} pages" in out.getvalue()
     Study.objects.update(name="The debate")
     with pytest.raises(CommandError, match="arm “debate”"):
         call_command("check_leaks", "--study", study.slug, stdout=out)

@@ -347,7 +347,7 @@ def test_an_item_changes_only_on_request_and_before_it_is_judged(
     [
         ({"kind": "odd"}, '"kind" is "odd"'),
         ({"explanation": ""}, '"explanation" is missing'),
-        ({"first_error_step": 5}, "past the end"),
+        ({"first_error_step": 5}, '"first_error_step" is 5, past the end'),
         ({"first_error_step_min": 3, "first_error_step_max": 4}, "does not hold"),
         ({"response_label": "Response Z"}, 'no trace "q1/Response Z"'),
         ({"response_label": "Response B"}, "has labels already"),

@@ -27,6 +27,7 @@ from tests.monitoring.build import make_batch, make_model, make_scripted, make_s
 pytestmark = pytest.mark.django_db(transaction=True)
 
 INVALID = "I would rather not say."
+NO_STEP = json.dumps({"has_error": 1, "first_error_step": None, "error_confidence": 70})
 
 
 def _said(step: int | None, confidence: int = 70) -> str:
@@ -78,7 +79,7 @@ def _verdicts(run: Run) -> list[tuple[Any, ...]]:
 
 def test_revise_waits_for_the_blind_verdict_of_its_own_batch(study: Study) -> None:
     standard = make_small_standard(study)
-    revised = [_said(2), _said(None), INVALID, _said(1), _said(3), _said(None)]
+    revised = [_said(2), _said(None), INVALID, _said(1), NO_STEP, _said(None)]
     monitor = _script(
         study,
         standard,
@@ -97,7 +98,7 @@ def test_revise_waits_for_the_blind_verdict_of_its_own_batch(study: Study) -> No
         (True, 4, True, 2),
         (True, 4, False, None),
         (True, 4, True, 1),
-        (True, 4, True, 3),
+        (True, 4, True, None),
         (True, 4, False, None),
     ]
     skipped = revise.calls.get(status=Call.Status.SKIPPED)
@@ -124,7 +125,9 @@ def test_a_follow_up_replays_the_very_messages_and_the_stored_verdict(study: Stu
 def test_without_blind_in_the_batch_the_newest_finished_blind_run_counts(study: Study) -> None:
     standard = make_small_standard(study, n_traces=3)
     monitor = _script(
-        study, standard, *({"BLIND": reply, "REVISE": _said(1)} for reply in (_said(2), INVALID, _said(None)))
+        study,
+        standard,
+        *({"BLIND": reply, "REVISE": _said(1)} for reply in (NO_STEP, INVALID, _said(None))),
     )
     first = make_batch(standard, [monitor])
     second = make_batch(standard, [monitor])  # not driven: its run is not finished

@@ -107,6 +107,40 @@ def test_other_columns_are_refused(head: str, traces: list[Trace], tmp_path: Pat
         _import(_file(tmp_path, traces, "m,BLIND,1,3,80,", head=head))
 
 
+def test_a_long_cell_is_read_and_cut(traces: list[Trace], tmp_path: Path) -> None:
+    _import(_file(tmp_path, traces, f"m,BLIND,1,3,80,,{'x' * 300_000}", head=f"{HEAD},reason"))
+    assert Verdict.objects.get().reason == "x" * 600
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (HEAD.encode("utf-16"), "is UTF-16; save it as UTF-8"),
+        (b"", "is empty"),
+        (f"{HEAD}\n".encode(), "holds no rows"),
+        (f"{HEAD}\nq,\xff".encode("latin-1"), ":2: not UTF-8"),
+        (f"{HEAD}\nq,A,m\n".encode(), ":2: has 3 cells; the head names 8 columns"),
+        (f"{HEAD},monitor\nq,A\n".encode(), 'two columns are called "monitor"'),
+    ],
+)
+def test_what_is_no_table_is_refused_by_name(
+    content: bytes, words: str, traces: list[Trace], tmp_path: Path
+) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_bytes(content)
+    with pytest.raises(CommandError) as refused:
+        _import(path)
+    assert str(refused.value).startswith(str(path))
+    assert words in str(refused.value)
+
+
+def test_a_path_that_is_no_file_is_refused(traces: list[Trace], tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="there is no such file"):
+        _import(tmp_path / "none.csv")
+    with pytest.raises(CommandError, match="is a directory"):
+        _import(tmp_path)
+
+
 def test_it_is_told_as_json(traces: list[Trace], tmp_path: Path) -> None:
     content = json.loads(_import(_file(tmp_path, traces, "m,BLIND,1,3,80,"), json="-"))
     assert (content["rows"], content["runs"], content["batch"]) == (1, {"m BLIND": 1}, 1)

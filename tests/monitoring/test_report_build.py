@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 
 from adjudication.models import CriticalRole, StandardLabel
 from annotation.models import Study, Trace
-from monitoring.models import Verdict
-from monitoring.report.build import build
+from monitoring.models import Run, Verdict
+from monitoring.report.build import COMPUTING, build
+from monitoring.report.involvement import family_of
+from monitoring.report.queries import document_of
+from monitoring.report.services import compute_report
 from monitoring.report.source import chosen_runs, fingerprint, load
 from stats.report import Options, build_report
 from tests.build import make_question, make_trace
@@ -85,6 +89,19 @@ def test_it_names_the_standard_the_verdicts_and_the_code() -> None:
         computed["verdicts"]["runs"][0] | {"batch": 1, "status": "finished"}
         == computed["verdicts"]["runs"][0]
     )
+
+
+def test_what_the_computing_files_import_is_part_of_the_code_version() -> None:
+    """Models hold data alone; the statistics are hashed whole."""
+    root = Path(__file__).resolve().parents[2]
+    used = re.compile(r"^from ((?:llm|monitoring|verification)[.\w]*) import ([^(\n]+|\([^)]+\))", re.M)
+    for name in COMPUTING:
+        for module, names in used.findall((root / name).read_text(encoding="utf-8")):
+            folder = module.replace(".", "/")
+            found = {f"{folder}/{word}.py" for word in re.findall(r"\w+", names)} | {f"{folder}.py"}
+            files = {file for file in found if (root / file).exists()}
+            assert files <= set(COMPUTING), (name, files)
+            assert files or module.endswith("models"), (name, module)
 
 
 def test_it_scores_a_monitor_that_is_right_but_for_one_step() -> None:
@@ -224,11 +241,43 @@ def test_the_fingerprint_moves_with_verdicts_runs_and_roles() -> None:
     assert load(study, standard).fingerprint == seen[-1]
     Verdict.objects.create(run=run, trace=traces[1], outcome="ok", has_error=False)
     seen.append(now())
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.FINISHED)
+    seen.append(now())
     make_run(monitor, "BLIND", standard, flag_errors(traces), batch=make_batch(standard))
     seen.append(now())
     CriticalRole.objects.create(trace=traces[7], kind="substantive")
     seen.append(now())
-    assert len(set(seen)) == 5
+    assert len(set(seen)) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("google/gemini-3.1-pro-preview", "gemini"),
+        ("google_gemini-3.1-pro-preview", "gemini"),
+        ("Gemini-3.1-Pro", "gemini"),
+        ("claude-fable-5", "claude"),
+        ("Fable 5", "claude"),
+        ("opus-4.7", "claude"),
+        ("gpt-5.5", "gpt"),
+        ("openai/o3-mini", "gpt"),
+        ("olmo-2", "olmo"),
+        ("meta-llama/llama-3.3-70b-instruct", "llama"),
+        ("", ""),
+        ("7b", ""),
+    ],
+)
+def test_the_family_of_a_model_is_read_off_its_name(name: str, family: str) -> None:
+    assert family_of(name) == family
+
+
+def test_a_stored_report_is_not_of_a_run_that_has_finished_since() -> None:
+    study, standard, traces = small_study()
+    run = make_run(make_monitor(study, "m"), "BLIND", standard, flag_errors(traces), status="running")
+    compute_report(study=study, standard=standard, resamples=0)
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.FINISHED)
+    later = document_of(compute_report(study=study, standard=standard, resamples=0))
+    assert "partial_run" not in {warning["kind"] for warning in later["warnings"]}
 
 
 def test_the_digest_of_verdicts_tells_what_was_said_not_which_row_said_it() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Study
+from annotation.models import Question, Study
 from monitoring.report.macros import letters, macros, monitor_names
 from monitoring.report.methods import methods, methods_latex
 from tests.monitoring.report_build import make_monitor, make_run, make_standard, small_study
@@ -71,6 +71,7 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
     [
         (("--from-release", "x", "--standard", "1"), "holds one standard"),
         (("--from-release", "x", "--compare", "1", "2"), "--compare needs --study"),
+        (("--from-release", "x", "--length", "1-8"), "--length selects traces of a study"),
         (("--study", "s", "--compare", "1", "2", "--csv", "d"), "writes --json alone"),
     ],
 )
@@ -126,7 +127,21 @@ def test_macros_hold_the_printed_numbers_under_the_published_names(released: dic
         "QwenThreeLadderCommonN": "229",
         "LengthFlawedMedian": r"\ensuremath{12.5}",
         "CmatchEligibleN": "82",
+        "CmatchMissingAnswerN": "1",
         "SignK": "5",
+        "GoldAuthorAdjudicated": "42",
+        "GoldAuthorAdjudicatedErrors": "34",
+        "GoldAuthorAdjudicatedCritical": "16",
+        "FinalAnswerOracleLoc": r"\ensuremath{0.000}",
+        "GeminiWdGap": r"\ensuremath{+0.555}",
+        "QwenThreeNetWdFlawed": r"\ensuremath{+0.421}",
+        "CorrectAnswerTotalN": "154",
+        "GeminiCmatchPairedN": "82",
+        "CconflictSwitchedInteriorMajorityN": "4",
+        "CconflictSwitchedInteriorNinetyN": "3",
+        "BlindLocAgreedMonitorTraceN": "95",
+        "BlindLocWithinOnePooled": r"\ensuremath{0.411}",
+        "NoDeepseekSignP": r"\ensuremath{0.1250}",
     }
     assert {name: made[name] for name in known} == known
     for family in (
@@ -138,7 +153,38 @@ def test_macros_hold_the_printed_numbers_under_the_published_names(released: dic
         "RctrlNMon",
     ):
         assert family in made
+    blind = rf"\ensuremath{{{1 - released['ladder_recall']['BLIND']['clean_flag_rate']['mean']:.3f}}}"
+    assert made["BlindCorrectAnswerCleanSpec"] == blind
+    found = released["certificate"]["CMATCH-BLIND"]["monitors"]
+    others = [row["estimate"] for monitor, row in found.items() if "gemini" not in monitor]
+    assert made["NoGeminiCmatchMinusBlind"] == rf"\ensuremath{{{sum(others) / len(others):+.3f}}}"
+    assert made["BlindMinusCmatch"] == made["CmatchMinusBlind"].replace("-", "+")
     assert made["DiDCI"].startswith(r"[\ensuremath{+")
+
+
+@pytest.mark.django_db
+def test_a_report_can_be_of_some_traces_only(tmp_path: Path) -> None:
+    study, standard, traces = small_study()
+    make_run(make_monitor(study, "m"), "BLIND", standard, dict.fromkeys(traces, ("ok", False, None)))
+    Question.objects.filter(pk=traces[0].question_id).update(subject="optics")
+    path = tmp_path / "some.json"
+    options = ["--study", study.slug, "--resamples", "0", "--json", str(path)]
+    printed = run(*options, "--subject", "optics", "--length", "1-8")
+    assert "only questions on optics, traces of up to 8 steps" in printed
+    some = json.loads(path.read_text(encoding="utf-8"))
+    of_question = [t for t in traces if t.question_id == traces[0].question_id]
+    assert some["reference"]["traces"] == len(of_question) == some["detection"]["BLIND"]["monitors"]["m"]["n"]
+    assert some["reference"]["selection"] == {"subject": "optics", "length": "1-8"}
+    for wrong, words in (
+        (["--subject", "alchemy"], 'no trace of the subject "alchemy"; there are: mechanics, optics'),
+        (["--generator", "nobody"], 'no trace of the generator "nobody"'),
+        (
+            ["--subject", "optics", "--length", "33-"],
+            "has no questions on optics, traces of more than 32 steps",
+        ),
+    ):
+        with pytest.raises(CommandError, match=words):
+            run(*options, *wrong)
 
 
 def test_names_of_macros_are_letters_and_differ() -> None:

@@ -20,6 +20,49 @@ TABLE_1 = {
     GROK: (0.283, 0.426, 0.837, 0.632, 0.642),
     GEMINI: (0.447, 0.769, 0.822, 0.795, 0.816),
 }
+# Table 2: critical traces by the role of their error; recall under each rung of the ladder and CERT - BLIND, means
+# over eight monitors.
+TABLE_2 = {
+    "repaired_or_exploratory": (8, 0.453, 0.422, 0.359, 0.344, -0.094),
+    "supplementary_claim": (7, 0.446, 0.411, 0.375, 0.500, -0.071),
+    "robust_numerical_or_algebraic": (7, 0.571, 0.589, 0.554, 0.607, -0.018),
+    "substantive": (2, 0.875, 0.750, 0.562, 0.625, -0.312),
+}
+# The study's coding of its 24 critical traces (question, letter of the response).
+ROLES = {
+    "repaired_or_exploratory": (
+        ("67401245b9a033e63640df4b", "B"),
+        ("672f7ddd281b45ba7e99346d", "B"),
+        ("66b827b9b64deaedfbb997a2", "B"),
+        ("66fc6a20d90ebe461bfd0cc7", "B"),
+        ("673b865227d07a53a7b0ec48", "B"),
+        ("67350237b7aab4044ebf52ca", "B"),
+        ("67339e9c25c864e84bf1a351", "B"),
+        ("676cc5d177aae7d3ee8caaeb", "B"),
+    ),
+    "supplementary_claim": (
+        ("6722cb976bc44598e1fd09be", "B"),
+        ("6739674739118cf30f5f1075", "B"),
+        ("671fd62fc40008a5a756fea4", "B"),
+        ("671fd62fc40008a5a756fea4", "A"),
+        ("66ed6347e50f3c9aca56e5f4", "C"),
+        ("677bcc2af80fce832e66a075", "B"),
+        ("671b14a6a05f8889abb23bf0", "B"),
+    ),
+    "robust_numerical_or_algebraic": (
+        ("677296942ebbac6133a1d618", "B"),
+        ("677296942ebbac6133a1d618", "A"),
+        ("67298280a5f43bd5a3870e14", "B"),
+        ("66b827b9b64deaedfbb997a2", "C"),
+        ("673797594656f5343e5d35db", "B"),
+        ("66e9e6b3c27ad6bc46adbc20", "B"),
+        ("67208aa0563d776c82113daa", "B"),
+    ),
+    "substantive": (
+        ("672d44d02a52b5a11753319c", "B"),
+        ("66b827b9b64deaedfbb997a2", "A"),
+    ),
+}
 # Exact localisations out of 107 (24 under RCTRL; 105 for fable under REVISE), in ORDER.
 L0_HITS = {
     "BLIND": (46, 19, 9, 19, 23, 20, 45, 42),
@@ -134,6 +177,7 @@ CHANCE = {
     "HINT": (0.0851, 0.2393, 0.225, 0.206),
     "CERT": (0.1048, 0.2893, 0.306, 0.321),
     "REVISE": (0.1056, 0.2918, 0.350, 0.347),
+    "STEP": (0.062, 0.175, 0.143, 0.131),
 }
 # Early, exact, late, missed, summed over the eight.
 PLACES = {
@@ -169,6 +213,8 @@ CERTIFICATE = {
 }
 SUPPRESSED = (177, 2, 98)
 INTERIOR = (199, 165)
+INTERIOR_MONITORS = (7, 5)  # share of interior ones over one half, over nine tenths
+NO_FABLE_CERTIFICATE = {"CERT-CMATCH": 0.638, "CMATCH-BLIND": -0.348, "CCONFLICT-CERT": 0.567}
 # Flag rates under BLIND and CMATCH on the traces valid under both.
 MATCHED_RATES = {GEMINI: (0.841, 0.268), FABLE: (0.833, 0.192)}
 

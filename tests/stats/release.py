@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,17 @@ def last_parsed(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
         if row["parse_ok"] or not kept.get(key, {}).get("parse_ok"):
             kept[key] = row
     return kept
+
+
+def with_roles(panel: Panel, coded: Mapping[str, Sequence[tuple[str, str]]]) -> Panel:
+    """The panel with critical traces coded by role: {role: [(question, letter)]}."""
+    role = {
+        (question, f"Response {letter}"): name
+        for name, traces in coded.items()
+        for question, letter in traces
+    }
+    roles = tuple(role.get(key, "") for key in panel.reference.keys)
+    return replace(panel, reference=replace(panel.reference, roles=roles))
 
 
 def load_panel(folder: Path, patches: dict[tuple[str, str], int | None] | None = None) -> Panel:

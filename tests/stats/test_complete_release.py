@@ -14,7 +14,7 @@ import pytest
 
 from stats.report import PUBLISHED, Options, build_report
 from tests.stats import published
-from tests.stats.release import load_panel
+from tests.stats.release import load_panel, with_roles
 
 FOLDER = os.environ.get("FALSESTEP_RELEASE", "")
 pytestmark = pytest.mark.skipif(
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
-    panel = load_panel(Path(FOLDER))
+    panel = with_roles(load_panel(Path(FOLDER)), published.ROLES)
     assert len(panel.monitors) == len(published.ORDER)
     return build_report(panel, Options(convention=PUBLISHED, studies=0))
 
@@ -104,6 +104,15 @@ def test_subsets_and_revision(report: dict[str, Any]) -> None:
         assert report["revision"][cell][name] == pytest.approx(value, abs=6e-4 if value < 0.15 else 1e-5)
 
 
+def test_critical_traces_by_role(report: dict[str, Any]) -> None:
+    assert report["critical_roles"]["not_coded"] == 0
+    for role, (n, *values) in published.TABLE_2.items():
+        ours = report["critical_roles"][role]
+        assert ours["n"] == n
+        found = [ours[name] for name in (*published.LADDER, "CERT-BLIND")]
+        assert found == pytest.approx(values, abs=6e-4), role
+
+
 def test_false_certificates_over_seven_monitors(report: dict[str, Any]) -> None:
     section = report["certificate"]
     assert len(section["monitors"]) == 7
@@ -117,3 +126,9 @@ def test_false_certificates_over_seven_monitors(report: dict[str, Any]) -> None:
     assert counts == published.SUPPRESSED
     interior = section["interior_attribution"]
     assert (interior["newly_flagged"], interior["interior"]) == published.INTERIOR
+    shares = (interior["monitors_over_half"], interior["monitors_over_nine_tenths"])
+    assert shares == published.INTERIOR_MONITORS
+    for name, estimate in published.NO_FABLE_CERTIFICATE.items():
+        rows = section[name]["monitors"]
+        others = [row["estimate"] for monitor, row in rows.items() if published.FABLE not in monitor]
+        assert sum(others) / len(others) == pytest.approx(estimate, abs=6e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from math import isnan, nan, sqrt
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import assume, given, settings
 from stats import (
     Panel,
     Resample,
+    TraceRow,
     by_arm,
     by_question,
     calibrate,
@@ -32,7 +34,7 @@ from tests.stats import plain
 from tests.stats.plain import Item, to_panel
 from tests.stats.release import load_panel
 from tests.stats.strategies import monitors, some_condition
-from tests.stats.test_properties import SEED, B, same
+from tests.stats.test_properties import POINTS, SEED, B, same
 
 few = settings(max_examples=30, deadline=None)
 
@@ -218,9 +220,81 @@ def test_self_review_meets_the_published_split_of_a_generator_that_monitors(shar
     assert shown == {"BLIND": ("0.719", "0.800"), "CERT": ("0.969", "0.880")}
 
 
-def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
-    from stats.panel import TraceRow
+def of_one_cell(correct: bool, before: int, after: int) -> list[Item]:
+    """Ten traces with an error, so many of them flagged under BLIND and under CERT."""
+    rows = [TraceRow(f"{'cw'[correct]}{k}", "A", final_correct=correct, step=1, n_steps=2) for k in range(10)]
+    return [
+        Item(row, {"BLIND": (int(k < before), 0, None, False), "CERT": (int(k < after), 0, None, False)})
+        for k, row in enumerate(rows)
+    ]
 
+
+def test_changes_that_are_equal_but_for_rounding_are_no_difference_in_either_direction() -> None:
+    """3/10 - 2/10 and 2/10 - 1/10 are not the same number of a computer."""
+    assert (0.3 - 0.2) - (0.2 - 0.1) != 0
+    more_on_wrong = of_one_cell(False, 1, 2) + of_one_cell(True, 2, 3)
+    more_on_critical = of_one_cell(False, 2, 3) + of_one_cell(True, 1, 2)
+    report = build_report(to_panel([more_on_wrong, more_on_critical]), POINTS)
+    difference = report["contrasts"]["CERT-BLIND"]["difference"]
+    assert (difference["positive"], difference["monitors"]) == (0, 2)
+    assert difference["sign_test_p"] is None
+    assert "other than 0" in difference["sign_test_p_reason"]
+    for left in report["leave_one_out"].values():
+        assert (left["CERT-BLIND"]["positive"], left["CERT-BLIND"]["monitors"]) == (0, 1)
+
+
+def test_changes_are_of_monitors_that_have_both_sides() -> None:
+    """A monitor that ran one condition, or wrote all traces, must not make a change by its absence."""
+    rows = [
+        TraceRow("q1", "A", True, None, 2),
+        TraceRow("q2", "A", True, 1, 2),
+        TraceRow("q3", "A", False, 2, 2),
+    ]
+    right = [
+        Item(r, {c: (int(bool(r.step)), r.step or 0, None, False) for c in ("BLIND", "CERT")}) for r in rows
+    ]
+    never = [Item(r, {"BLIND": (0, 0, None, False)}) for r in rows]
+    panel = to_panel([right, never])
+    own = {"self_review": {"m1": np.ones(3, dtype=np.bool_)}}
+    report = build_report(Panel(panel.reference, panel.verdicts, own), POINTS)
+    subset = report["answer_correct_subset"]
+    assert (subset["BLIND"], subset["CERT"], subset["CERT-BLIND"]) == (0.75, 1.0, 0.0)
+    mean = report["involvement"]["self_review"]["conditions"]["BLIND"]["mean"]
+    assert (mean["L0"], mean["L0_without"], mean["L0_change"]) == (0.5, 1.0, 0.0)
+
+
+def test_parts_that_lie_in_few_questions_are_flagged(shared: Path) -> None:
+    panel = load_panel(shared / "release")
+    reference = panel.reference
+    few, many = (np.flatnonzero(reference.critical & (reference.question % 5 == 0)), reference.critical)
+    roles = ["substantive" if n in few else "robust" if many[n] else "" for n in range(reference.n_traces)]
+    coded = Panel(replace(reference, roles=tuple(roles)), panel.verdicts)
+    report = build_report(coded, POINTS)
+    for role, section in report["critical_roles"].items():
+        if role != "not_coded":
+            here = {reference.question[n] for n in range(reference.n_traces) if roles[n] == role}
+            assert (section["questions"], section["few_clusters"]) == (len(here), len(here) < 10)
+    assert report["consensus_subset"]["few_clusters"] is False
+    assert {c: row["questions"] for c, row in report["certificate"]["clusters"].items()} == {
+        "CMATCH": 46,
+        "CCONFLICT": 32,
+    }
+    warned = [w for w in report["warnings"] if w["kind"] == "few_clusters_in_part"]
+    assert [list(w["parts"]) for w in warned] == [["critical traces with substantive errors"]]
+
+
+def test_with_one_step_in_each_trace_skill_is_undefined_for_that_reason() -> None:
+    arms = {"human_final_correct": False, "human_step": 1, "debate_final_correct": False, "debate_step": 1}
+    rows = [TraceRow(f"q{k}", "A", final_correct=False, step=1, n_steps=1, **arms) for k in range(3)]  # type: ignore[arg-type]
+    report = build_report(to_panel([[Item(row, {"BLIND": (1, 1, None, False)}) for row in rows]]), POINTS)
+    placed = report["localisation"]["BLIND"]
+    for section in (placed["mean"], placed["monitors"]["m0"]):
+        assert (section["L0_chance"], section["L0_skill"]) == (1.0, None)
+        assert "nothing to gain" in section["L0_skill_reason"]
+    assert "one step" in report["arms"]["step_agreement_above_chance_reason"]
+
+
+def test_a_contrast_without_a_pair_has_no_estimate_and_does_not_fail() -> None:
     row = TraceRow(question="q", label="A", final_correct=False, step=1, n_steps=2)
     panel = to_panel([[Item(row, {"CERT": (None, 0, None, False), "CMATCH": (1, 1, None, False)})]])
     section = build_report(panel, Options(resamples=B, studies=0))["certificate"]["CERT-CMATCH"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from dataclasses import replace
 from math import isnan, nan
 from typing import Any
@@ -269,6 +271,19 @@ def test_other_names_for_traces_change_nothing(items: list[list[Item]]) -> None:
         build_report(to_panel(items), POINTS),
         build_report(to_panel(backwards), POINTS),
     )
+
+
+@fewer
+@given(monitors())
+def test_other_names_for_monitors_change_nothing(items: list[list[Item]]) -> None:
+    """Also names that sort the other way round; only a pair is then told from its other side."""
+    ours = build_report(to_panel(items), QUICK)
+    theirs = build_report(to_panel(items, [f"z{9 - number}" for number in range(len(items))]), QUICK)
+    renamed = json.loads(re.sub(r"\bm([0-2])(?=_re|\b)", lambda m: f"z{9 - int(m[1])}", json.dumps(ours)))
+    for report in (renamed, theirs):
+        report.pop("pairwise", None)
+        report["monitors"].sort()
+    assert close(renamed, theirs)
 
 
 @few

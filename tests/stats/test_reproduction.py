@@ -16,4 +16,6 @@ def test_the_page_on_reproduction_is_what_the_code_computes(shared: Path) -> Non
     cells = re.findall(r"\| ([^|/]+) / ([^|/]+) (?=\|)", section)
     assert len(cells) > 80
     assert [cell for cell in cells if cell[0].strip() != cell[1].strip()] == []
+    roles = computed.split("(Table 2)")[1].split("## Means")[0]
+    assert [a == b for a, b in re.findall(r"\| (\d+) / (\d+) \|", roles)] == [True] * 4
     assert len(re.findall(r"^\d+\. \*\*", computed, re.M)) == 13

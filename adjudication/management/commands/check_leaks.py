@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from adjudication.services.leaks import find_leaks
+from adjudication.services.leaks import LeakReport, find_leaks
 from annotation.access import study_named
 from annotation.models import Role
 from core.errors import UserError
@@ -20,6 +20,7 @@ class Command(FalsestepCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", required=True, metavar="SLUG")
         parser.add_argument("--lead", metavar="USERNAME", help="read as this lead (default: the first one)")
+        parser.add_argument("--json", metavar="FILE", help="write what was found as JSON (- is stdout)")
         parser.add_argument("--limit", type=int, default=500, metavar="N", help="pages to read at most")
 
     def run(self, **options: Any) -> None:
@@ -32,17 +33,24 @@ class Command(FalsestepCommand):
             if lead is None:
                 raise UserError(f'"{options["lead"]}" is no lead of study "{study.slug}"')
         report = find_leaks(study=study, lead=lead, limit=options["limit"])
-        for name, number in sorted(report.pages.items()):
-            self.say(f"  read {number} {name}")
-        if report.skipped:
-            self.say(f"  skipped: {', '.join(sorted(report.skipped))}")
-        if report.unvisited:
-            self.say(f"  {report.unvisited} pages left unread: raise --limit")
-        if report.too_short:
-            self.say(f"  too short to look for: {', '.join(report.too_short)}")
-        for leak in report.in_texts:
-            self.say(f"  in the text itself: {leak.path}: {leak.what}: {leak.excerpt}")
+        self.write_json(options["json"], report.as_json())
+        if options["json"] != "-":
+            self.say("\n".join(_told(report)))
         if report.leaks:
             lines = [f"{leak.path}: {leak.what}: {leak.excerpt}" for leak in report.leaks]
             raise UserError(f"{len(lines)} leaks:\n" + "\n".join(lines))
-        self.say(f"no leak on {sum(report.pages.values())} pages")
+
+
+def _told(report: LeakReport) -> list[str]:
+    """What was read, in lines for a person; leaks are told as the error."""
+    lines = [f"  read {number} {name}" for name, number in sorted(report.pages.items())]
+    if report.skipped:
+        lines.append(f"  skipped: {', '.join(sorted(report.skipped))}")
+    if report.unvisited:
+        lines.append(f"  {report.unvisited} pages left unread: raise --limit")
+    if report.too_short:
+        lines.append(f"  too short to look for: {', '.join(report.too_short)}")
+    lines += [f"  in the text itself: {leak.path}: {leak.what}: {leak.excerpt}" for leak in report.in_texts]
+    if not report.leaks:
+        lines.append(f"no leak on {sum(report.pages.values())} pages")
+    return lines

@@ -29,6 +29,7 @@ class Command(FalsestepCommand):
             "LABEL may be the last word of the response label (A); none clears a step; may be repeated",
         )
         parser.add_argument("--reason", required=True, help="kept with the new version")
+        parser.add_argument("--json", metavar="FILE", help="write what was done as JSON (- is stdout)")
 
     def run(self, **options: Any) -> None:
         study = study_named(options["study"])
@@ -37,9 +38,21 @@ class Command(FalsestepCommand):
             study=study, from_version=options["from_version"], changes=changes, reason=options["reason"]
         )
         standard = frozen.standard
-        if not frozen.created:
-            self.say(f"standard {standard.version} says exactly this already: no new standard")
-            return
-        self.say(f"standard {standard.version} of {study.slug}, sha256 {standard.sha256}")
-        for change in diff_standards(standard_numbered(study, options["from_version"]), standard):
-            self.say(f"  {change}")
+        changed = diff_standards(standard_numbered(study, options["from_version"]), standard)
+        if options["json"] != "-":
+            self.say(
+                f"standard {standard.version} of {study.slug}, sha256 {standard.sha256}"
+                if frozen.created
+                else f"standard {standard.version} says exactly this already: no new standard"
+            )
+            for change in changed if frozen.created else ():
+                self.say(f"  {change}")
+        self.write_json(
+            options["json"],
+            {
+                "standard": standard.version,
+                "sha256": standard.sha256,
+                "new": frozen.created,
+                "changed": [change.as_json() for change in changed],
+            },
+        )

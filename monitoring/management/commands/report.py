@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from adjudication.models import ReferenceStandard
+from adjudication.models import ReferenceStandard, StandardLabel
 from annotation.access import study_named
 from annotation.models import Study
 from core.errors import UserError
@@ -19,10 +19,12 @@ from monitoring.report.macros import macros_file
 from monitoring.report.methods import methods_latex, methods_text
 from monitoring.report.queries import document_of, standard_for
 from monitoring.report.released import read_release
+from monitoring.report.selection import LENGTHS, Selection, choices
 from monitoring.report.services import compute_report
 from monitoring.report.tables import as_text, tables
 from stats.report import CONVENTIONS, OWN, Options
 
+SELECTING = ("generator", "subject", "length")
 PRINTED = ("detection_", "localisation_")
 TEXTS = ("json", "latex", "macros", "methods")  # - writes one of them to standard output
 
@@ -77,6 +79,14 @@ class Command(FalsestepCommand):
             "--methods", metavar="FILE", help="a methods paragraph with the study's own numbers (.tex: LaTeX)"
         )
         parser.add_argument("--figures", metavar="DIR", help="SVG, PDF and PNG, with text alternatives")
+        parser.add_argument("--generator", default="", metavar="NAME", help="only traces that it wrote")
+        parser.add_argument("--subject", default="", metavar="NAME", help="only questions on it")
+        parser.add_argument(
+            "--length",
+            default="",
+            choices=[name for name, *_ in LENGTHS],
+            help="only traces of so many steps",
+        )
         parser.add_argument("--resamples", type=resamples, default=2000)
         parser.add_argument("--seed", type=not_negative, default=0)
         parser.add_argument(
@@ -110,6 +120,7 @@ class Command(FalsestepCommand):
             resamples=options["resamples"],
             seed=options["seed"],
             convention=options["convention"],
+            selection=_selection(standard, options),
             progress=self._tell,
         )
         self._tell("")
@@ -118,6 +129,9 @@ class Command(FalsestepCommand):
     def _released(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["standard"]:
             raise UserError("a release holds one standard; leave --standard away")
+        for name in SELECTING:
+            if options[name]:
+                raise UserError(f"--{name} selects traces of a study; import the release to use it")
         release = read_release(options["from_release"])
         chosen = Options(
             resamples=options["resamples"], seed=options["seed"], convention=options["convention"]
@@ -186,6 +200,8 @@ class Command(FalsestepCommand):
             f"{reference['traces']} traces of {reference['questions']} questions: "
             f"{reference['clean']} clean, {reference['wrong']} wrong, {reference['critical']} critical"
         )
+        if "selection" in reference:
+            self.say(f"only {Selection(**reference['selection']).words}")
         self.say(
             f"intervals: 95%, {bootstrap['resamples']} resamples of the questions, seed {bootstrap['seed']}, "
             f"convention {bootstrap['convention']}"
@@ -199,6 +215,21 @@ class Command(FalsestepCommand):
         for warning in report["warnings"]:
             self.say()
             self.say(f"warning: {warning['text']}")
+
+
+def _selection(standard: ReferenceStandard, options: dict[str, Any]) -> Selection:
+    """Return what is selected; UserError where the standard has no such trace."""
+    selection = Selection(**{name: options[name] for name in SELECTING})
+    known = choices(standard, generators=True)
+    for name, there in (("generator", known.generators), ("subject", known.subjects)):
+        if options[name] and options[name] not in there:
+            raise UserError(
+                f'no trace of the {name} "{options[name]}"; there are: {", ".join(there) or "none"}'
+            )
+    ready = standard.labels.filter(selection.on_labels(), status=StandardLabel.Status.READY)
+    if selection.parts and not ready.exists():
+        raise UserError(f"standard {standard.version} has no {selection.words}")
+    return selection
 
 
 def _check_standard_output(options: dict[str, Any]) -> None:
