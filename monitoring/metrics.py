@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
 from core.metrics import Gauge
 from core.models import Delivery
 from monitoring.engine import heartbeat
-from monitoring.models import Batch, Call, Verdict
+from monitoring.models import Batch, Call, RunCount, Verdict
 
 LATELY = timedelta(hours=24)
 
@@ -28,16 +28,14 @@ def gauges() -> Iterator[Gauge]:
     )
     open_batches = Q(status__in=(Batch.Status.RUNNING, Batch.Status.PAUSED))
     recent = Batch.objects.filter(open_batches | Q(finished_at__gte=now - LATELY))
-    calls = Call.objects.filter(run__batch__in=recent)
-    by_status = dict(calls.values_list("status").annotate(Count("pk")).order_by())
+    by_status = _counted(recent, RunCount.Kind.CALL)
     yield Gauge(
         "falsestep_calls",
         "Calls of open batches and of those of the last day, by status; pending is the queue",
         ("status",),
         tuple(((status,), float(by_status.get(status, 0))) for status in Call.Status.values),
     )
-    verdicts = Verdict.objects.filter(run__batch__in=recent)
-    by_outcome = dict(verdicts.values_list("outcome").annotate(Count("pk")).order_by())
+    by_outcome = _counted(recent, RunCount.Kind.VERDICT)
     yield Gauge(
         "falsestep_verdicts",
         "Verdicts of open batches and of those of the last day, by outcome",
@@ -55,3 +53,8 @@ def gauges() -> Iterator[Gauge]:
     yield Gauge(
         "falsestep_webhook_messages_waiting", "Messages not yet delivered", (), (((), float(waiting)),)
     )
+
+
+def _counted(batches: QuerySet[Batch], kind: RunCount.Kind) -> dict[str, int]:
+    kept = RunCount.objects.filter(run__batch__in=batches, kind=kind)
+    return dict(kept.values_list("name").annotate(n=Sum("number")))

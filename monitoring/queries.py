@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from annotation.models import Study
 from monitoring.engine.planning import Plan
-from monitoring.models import Attempt, Batch, Call, Monitor, Run, Verdict
+from monitoring.models import Attempt, Batch, Call, Monitor, Run, RunCount, Verdict
 
 RATE_ROWS = 500  # a rate is that of the last so many verdicts of the batch,
 RATE_SECONDS = 60.0  # as far as they are not older
@@ -28,6 +28,7 @@ class Cell:
     states: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
     cost: Decimal = Decimal(0)
+    errors: int = 0  # attempts that failed
 
     @property
     def total(self) -> int:
@@ -131,27 +132,31 @@ def cells_of(batch: Batch) -> list[Cell]:
     cells = {run.pk: Cell(run) for run in runs}
     for cell in cells.values():
         cell.run.batch = batch
-    calls = Call.objects.filter(run__batch=batch).values_list("run_id", "status").annotate(n=Count("pk"))
-    for run_id, status, number in calls:
-        cells[run_id].states[status] = number
-    verdicts = Verdict.objects.filter(run__batch=batch)
-    for run_id, outcome, number in verdicts.values_list("run_id", "outcome").annotate(n=Count("pk")):
-        cells[run_id].outcomes[outcome] = number
-    paid = Attempt.objects.filter(call__run__batch=batch, cost__gt=0)
-    for run_id, cost in paid.values_list("call__run_id").annotate(cost=Sum("cost")):
-        cells[run_id].cost = cost
+    for kept in RunCount.objects.filter(run__batch=batch, number__gt=0):
+        cell = cells[kept.run_id]
+        if kept.kind == RunCount.Kind.CALL:
+            cell.states[kept.name] = kept.number
+        elif kept.kind == RunCount.Kind.VERDICT:
+            cell.outcomes[kept.name] = kept.number
+        elif kept.kind == RunCount.Kind.ERROR:
+            cell.errors += kept.number
+        else:
+            cell.cost = Decimal(kept.number).scaleb(-8)
     return list(cells.values())
 
 
 def progress_of(batch: Batch) -> Progress:
     """Return how a batch stands."""
-    errors = Attempt.objects.filter(call__run__batch=batch).exclude(error_kind="")
-    return Progress(
-        batch=batch,
-        cells=cells_of(batch),
-        rates=_rates(batch),
-        errors=list(errors.select_related("call__run__monitor").order_by("-pk")[:SAMPLES]),
-    )
+    cells = cells_of(batch)
+    return Progress(batch=batch, cells=cells, rates=_rates(batch), errors=_errors(batch, cells))
+
+
+def _errors(batch: Batch, cells: Iterable[Cell]) -> list[Attempt]:
+    """Return the newest attempts that failed; without any, the failures of other batches are not gone through."""
+    if not any(cell.errors for cell in cells):
+        return []
+    failed = Attempt.objects.filter(call__run__batch=batch).exclude(error_kind="")
+    return list(failed.select_related("call__run__monitor").order_by("-pk")[:SAMPLES])
 
 
 def _rates(batch: Batch) -> dict[int, float]:

@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import IO
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Sum
 
 from core.errors import UserError
 from monitoring.engine import heartbeat, sweeper, waking
 from monitoring.engine.children import ending_in_order, ends_with_us
-from monitoring.models import Batch, Call
+from monitoring.models import Batch, Call, RunCount
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def wait_for(
 
 def counts(batch: Batch) -> tuple[int, int]:
     """Return how many calls of a batch are done, and how many there are without those skipped."""
-    rows = Call.objects.filter(run__batch=batch).values_list("status").annotate(n=Count("pk"))
-    by_status: dict[str, int] = dict(rows)
+    kept = RunCount.objects.filter(run__batch=batch, kind=RunCount.Kind.CALL)
+    by_status: dict[str, int] = dict(kept.values_list("name").annotate(n=Sum("number")))
     skipped = by_status.get(Call.Status.SKIPPED, 0)
     return by_status.get(Call.Status.DONE, 0), sum(by_status.values()) - skipped

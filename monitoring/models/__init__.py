@@ -1,6 +1,6 @@
 """Models of monitors, batches and what running them leaves behind."""
 
-from monitoring.models.batch import Attempt, Batch, Call, Run, Verdict, WorkerHeartbeat
+from monitoring.models.batch import Attempt, Batch, Call, Run, RunCount, Verdict, WorkerHeartbeat
 from monitoring.models.inquiry import Inquiry
 from monitoring.models.monitor import Condition, Monitor, Pace
 from monitoring.models.provider_batch import ProviderBatch
@@ -16,6 +16,7 @@ __all__ = [
     "Pace",
     "ProviderBatch",
     "Run",
+    "RunCount",
     "StoredReport",
     "Verdict",
     "WorkerHeartbeat",

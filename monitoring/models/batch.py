@@ -94,6 +94,34 @@ class Run(models.Model):
         return f"{self.batch_id}: {self.monitor_id} {self.condition}"
 
 
+class RunCount(models.Model):
+    """How many rows of a run are in a state, so that nobody counts them: triggers keep it (_counts.py).
+
+    They change in the transaction of what they count, whoever writes it. A state that none is in any more has 0.
+    """
+
+    class Kind(models.TextChoices):
+        CALL = "call", "calls, by status"
+        VERDICT = "verdict", "verdicts, by outcome"
+        ERROR = "error", "failed attempts, by kind"
+        COST = "cost", "what the attempts cost, in 1e-8 USD"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="counts")
+    kind = models.CharField(max_length=10, choices=Kind)
+    name = models.CharField(max_length=20, blank=True)
+    number = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "kind", "name"], name="one count per run, kind and name"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.number} {self.kind} {self.name}"
+
+
 class Call(models.Model):
     """One prompt to be answered: a whole trace, or one prefix of it (`step`) under STEP.
 
@@ -190,6 +218,7 @@ class Attempt(models.Model):
             models.UniqueConstraint(fields=["call", "number"], name="one attempt per number and call"),
             models.CheckConstraint(condition=Q(number__gte=1), name="attempts are counted from 1"),
         ]
+        indexes = [models.Index(fields=["id"], condition=~Q(error_kind=""), name="attempt_that_failed")]
 
     def __str__(self) -> str:
         return f"attempt {self.number} of call {self.call_id}"

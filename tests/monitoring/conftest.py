@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from django.db import connection
 
 from monitoring.engine import waking
 from tests.llm.server import chat_server
+from tests.monitoring import counts
 
 __all__ = ["chat_server"]
 
@@ -16,3 +20,15 @@ def woken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     monkeypatch.setattr(waking, "send", lambda batch_id, *, drivers=1: asked.append(batch_id))
     return asked
+
+
+@pytest.fixture(autouse=True)
+def _counts_of_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test did to calls, attempts and verdicts, the counts kept with runs are right after it."""
+    if request.node.get_closest_marker("django_db") is None and "db" not in request.fixturenames:
+        yield
+        return
+    request.getfixturevalue("db")
+    yield
+    if not connection.needs_rollback:
+        assert counts.kept() == counts.counted()
