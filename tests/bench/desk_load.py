@@ -96,8 +96,8 @@ print(len(tally.verify(Study.objects.get(slug="bench"))), Label.objects.filter(s
 """
 
 
-def write_questions(path: Path) -> Path:
-    """Write questions with three traces of 12 steps each, every formula different, about 1.5 kB a trace."""
+def write_questions(path: Path, questions: int = QUESTIONS) -> Path:
+    """Write so many questions with three traces of 12 steps each, every formula different, about 1.5 kB a trace."""
     chance = random.Random(0)
     words = [
         "then",
@@ -109,7 +109,7 @@ def write_questions(path: Path) -> Path:
         "for small angles",
     ]
     with path.open("w", encoding="utf-8") as file:
-        for number in range(QUESTIONS):
+        for number in range(questions):
             traces = []
             for letter in "ABC":
                 steps = [
