@@ -102,6 +102,9 @@ def decide(
     correction the values speak of the corrected answer. `expected_revision` counts the rulings that the lead
     had seen (0: none) and `seen` is the fingerprint of the proposals shown.
 
+    The same ruling of the same lead again, a double click or a request whose answer was lost, is no change and
+    gives the ruling that stands.
+
     Raises InvalidDecision, LabelsExpected, Unblinded for a lead who knows a source, AlreadyDecided when
     another ruling came first, ProposalsMoved when the labels changed since the page was read.
     """
@@ -113,7 +116,15 @@ def decide(
     dispute.study = study
     latest = queries.latest_decision(dispute)
     revision = latest.revision if latest else 0
+    given = Judgement.of(final_correct, first_error_step, first_error_step_min, first_error_step_max)
     if revision != expected_revision or dispute.status == Dispute.Status.DECIDED:
+        words = _Words(rationale, consulted, key_correction, exclusion)
+        if (
+            latest is not None
+            and (latest.decided_by_id, latest.revision) == (lead.pk, expected_revision + 1)
+            and _says(latest, choice, mark, given, words)
+        ):
+            return latest
         raise AlreadyDecided(latest)
     if dispute.status == Dispute.Status.WITHDRAWN:
         raise Conflict("the labels of this trace agree by now: there is nothing to decide any more")
@@ -126,7 +137,6 @@ def decide(
     shown = queries.proposals_in(dispute)
     if seen is not None and seen != fingerprint(shown):
         raise ProposalsMoved
-    given = Judgement.of(final_correct, first_error_step, first_error_step_min, first_error_step_max)
     ruling = ruling_of(choice, mark, given, shown, n_steps=dispute.trace.n_steps)
     rationale = required(
         rationale, "say in a sentence why: the rationale is kept with the decision", "rationale"
@@ -281,6 +291,41 @@ def undo_decision(*, dispute: Dispute, lead: User, expected_revision: int, ratio
         },
     )
     return undo
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What goes with a ruling's values."""
+
+    rationale: str
+    consulted: Sequence[Consulted]
+    key_correction: KeyCorrection | None
+    exclusion: str
+
+
+def _says(decision: Decision, choice: str, mark: str, given: Judgement | None, words: _Words) -> bool:
+    """Whether a decision is the one that these values and words make."""
+    if choice == Decision.Choice.PROPOSAL:
+        same = decision.chosen_mark == mark
+    elif choice == Decision.Choice.UNUSABLE:
+        same = decision.dispute.trace.question.exclusion_reason == words.exclusion.strip()
+    else:
+        same = given == Judgement.of(
+            decision.final_correct,
+            decision.first_error_step,
+            decision.first_error_step_min,
+            decision.first_error_step_max,
+        )
+    answer, key = decision.corrected_answer, words.key_correction
+    corrected = (answer.text, answer.reason) if answer else None
+    asked = [(note.who, note.why) for note in decision.consultations.order_by("pk")]
+    return (
+        same
+        and decision.choice == choice
+        and decision.rationale == words.rationale.strip()
+        and corrected == ((key.text.strip(), key.reason.strip()) if key else None)
+        and asked == [(one.who.strip(), one.why.strip()) for one in words.consulted]
+    )
 
 
 def _consultation(entry: Consulted) -> Consultation:

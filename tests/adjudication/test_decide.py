@@ -154,6 +154,33 @@ def test_the_second_lead_is_told_of_the_first(dispute: Dispute, study: Study, ad
     assert Decision.objects.count() == 1
 
 
+SAME: list[dict[str, Any]] = [
+    {"mark": "A"},
+    {"mark": "A", "consulted": [Consulted("gpt-x", "step 2")]},
+    {"mark": "A", "key_correction": KeyCorrection("43", "a slip")},
+    {"choice": "other", "mark": "", "final_correct": True, "first_error_step": 3},
+    {"choice": "unusable", "mark": "", "exclusion": "no unique answer"},
+]
+
+
+@pytest.mark.parametrize("ruling", SAME, ids=["mark", "consulted", "key", "step", "unusable"])
+def test_the_same_ruling_again_gives_the_one_that_stands(
+    dispute: Dispute, adam: User, ruling: dict[str, Any]
+) -> None:
+    first = settle(dispute, adam, expected_revision=0, **ruling)
+    entries = AuditEntry.objects.count()
+    assert settle(dispute, adam, expected_revision=0, **ruling) == first
+    assert (Decision.objects.count(), AuditEntry.objects.count()) == (1, entries)
+    for other in SAME:
+        if other != ruling:
+            with pytest.raises(AlreadyDecided):
+                settle(dispute, adam, expected_revision=0, **other)
+    with pytest.raises(AlreadyDecided):
+        settle(dispute, adam, expected_revision=0, **ruling | {"rationale": "another reason"})
+    with pytest.raises(AlreadyDecided):
+        settle(dispute, adam, expected_revision=1, **ruling)
+
+
 def test_a_ruling_made_on_an_older_page_is_refused_after_an_undo(dispute: Dispute, adam: User) -> None:
     settle(dispute, adam)
     undo_decision(dispute=dispute, lead=adam, expected_revision=1)
