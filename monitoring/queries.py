@@ -160,7 +160,9 @@ def _errors(batch: Batch, cells: Iterable[Cell]) -> list[Attempt]:
 
 
 def _rates(batch: Batch) -> dict[int, float]:
-    """Return verdicts per second lately, by monitor; a monitor with fewer than two has no rate."""
+    """Return verdicts per second lately, by monitor; one with fewer than two has no rate, nor a batch at rest."""
+    if batch.status != Batch.Status.RUNNING:
+        return {}
     now = timezone.now()
     ages: dict[int, list[float]] = defaultdict(list)
     latest = Verdict.objects.filter(run__batch=batch).order_by("-pk")

@@ -113,9 +113,7 @@ class RunCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["run", "kind", "name"], name="one count per run, kind and name"
-            ),
+            models.UniqueConstraint(fields=["run", "kind", "name"], name="one count per run, kind and name"),
         ]
 
     def __str__(self) -> str:

@@ -27,7 +27,8 @@ def main() -> None:
 
         django.setup()
         from monitoring.engine.children import ending_in_order
-        from tests.load.run import Options, run
+        from tests.load.outcome import Options
+        from tests.load.run import run
 
         with ending_in_order():
             held = run(Options(**vars(asked)))

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-SLOW = 2.0  # seconds: a page that takes longer has not recovered
+SLOW = 5.0  # seconds: a page that takes longer has not recovered
 
 Key = tuple[str, str]  # who, and on what
 Values = tuple[str, ...]
@@ -66,7 +66,9 @@ def account(ledgers: Iterable[Ledger], kept: Iterable[tuple[Key, Values]]) -> Ac
         acknowledged=len(acknowledged),
         lost=tuple(sorted(key for key, values in acknowledged.items() if values not in rows[key])),
         twice=tuple(sorted(key for key, found in rows.items() if len(found) > 1)),
-        strange=tuple(sorted(key for key, found in rows.items() if any(one != sent.get(key) for one in found))),
+        strange=tuple(
+            sorted(key for key, found in rows.items() if any(one != sent.get(key) for one in found))
+        ),
         unanswered=len(sent.keys() - acknowledged.keys()),
     )
 
@@ -79,9 +81,7 @@ def percentile(seconds: Collection[float], share: float) -> float:
 
 def recovery(requests: Iterable[Request], *, at: float, until: float) -> float:
     """Return how long a fault was felt: until the last request that failed, or was slow, and ended before `until`."""
-    felt = [
-        one.ended for one in requests if at <= one.ended < until and (one.error or one.seconds > SLOW)
-    ]
+    felt = [one.ended for one in requests if at <= one.ended < until and (one.error or one.seconds > SLOW)]
     return max(felt, default=at) - at
 
 

@@ -1,6 +1,7 @@
-"""What the load works on, made in a process of its own: python -m tests.load.fill FILE CALLS MODEL LABELLERS LEADS WATCHERS.
+"""What the load works on, made in a process of its own.
 
-FILE holds questions, MODEL is the address of the model server. Every trace has the debate's label; every second
+`python -m tests.load.fill FILE CALLS MODEL LABELLERS LEADS WATCHERS`: FILE holds questions, MODEL is the address of the
+model server, the others are numbers. Every trace has the debate's label; every second
 one a person's, and of these every second differs, so that leads have disputes and labellers have traces to read.
 Prints one JSON object: the sessions of the people by role, and the names of the disputes in order.
 """
@@ -48,6 +49,7 @@ def fill(path: str, *, calls: int, model: str, people: dict[str, int]) -> dict[s
     }
     with connection.cursor() as cursor:
         cursor.execute(LABELS, {"study": study.pk, "person": _person("earlier", study, Role.ANNOTATOR).pk})
+        cursor.execute("ANALYZE")
     tally.refresh(study)
     recompute_disputes(study=study)
     rows = (

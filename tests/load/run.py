@@ -29,23 +29,15 @@ from tests.bench.desk_load import write_questions
 from tests.conftest import ROOT
 from tests.faults.run import OwnRedis
 from tests.load import accounting
-from tests.load.accounting import Account, Key, Request, Values
+from tests.load.accounting import Key, Values
 from tests.load.fill import SLUG
+from tests.load.outcome import KINDS, WARM, Fault, Options, Outcome, missed, tell
 from tests.load.people import Browser, label, settle, start, watch
-from tests.load.servers import OwnPostgres, children_of, model_server, website
+from tests.load.servers import OwnPostgres, children_of, model_server, seconds_of, website
 from tests.monitoring.installation import Installation, wait_until
 
-P95 = 0.4  # seconds
-SHARE = 0.8  # of the batch's speed alone
-RECOVERED = 10.0  # seconds
 LOOK = 0.25  # seconds between looks at the batch
-WARM = 5.0  # seconds after its first verdict, in which a batch comes to its speed
 FINISH = 900.0  # seconds for the rest of the batch
-KINDS = {
-    "labellers": ("next", "read a trace", "keep a draft", "submit a label"),
-    "leads": ("read a dispute", "decide a dispute"),
-    "watchers": ("a batch", "how a batch stands"),
-}
 LABELS = """
 SELECT u.username, t.token, COALESCE(CAST(l.first_error_step AS text), ''), l.comment FROM annotation_label l
 JOIN core_user u ON u.id = l.person_id JOIN annotation_trace t ON t.id = l.trace_id WHERE l.source = 'desk'
@@ -64,23 +56,6 @@ SELECT count(*) FROM (
 """
 
 
-@dataclass(frozen=True)
-class Options:
-    """The size of a run; times in seconds."""
-
-    traces: int = 100_000
-    calls: int = 20_000
-    seconds: float = 60.0
-    alone: float = 20.0
-    latency: float = 1.0
-    think: tuple[float, float] = (1.0, 3.0)
-    labellers: int = 40
-    leads: int = 5
-    watchers: int = 5
-    seed: int = 1
-    faults: bool = False
-
-
 @dataclass
 class Stage:
     """The servers of a run."""
@@ -88,6 +63,7 @@ class Stage:
     postgres: OwnPostgres
     broker: OwnRedis
     made: Installation
+    model: int  # processes
     port: int = 0
     web: int = 0
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -110,6 +86,16 @@ class Stage:
         """Restart Redis, which forgets everything."""
         self.broker.stop()
         self.broker.start()
+
+    def computing(self) -> dict[str, float]:
+        """Return the processor seconds that each part has used so far; those of a killed worker are forgotten."""
+        return {
+            "web": seconds_of(self.web),
+            "PostgreSQL": seconds_of(self.postgres.process.pid),
+            "worker": seconds_of(self.workers[-1].pid),
+            "model": seconds_of(self.model),
+            "people": time.process_time(),
+        }
 
     def faults(self) -> dict[str, Callable[[], None]]:
         """Return what is done to the servers, in order."""
@@ -135,7 +121,9 @@ class Looks:
         query = "SELECT COALESCE(SUM(number), 0) FROM monitoring_runcount WHERE kind = 'verdict'"
         while not self._over.is_set():
             try:
-                with psycopg.connect(self._made.database_url, connect_timeout=5, autocommit=True) as connection:
+                with psycopg.connect(
+                    self._made.database_url, connect_timeout=5, autocommit=True
+                ) as connection:
                     while not self._over.is_set():
                         [number] = connection.execute(query).fetchone() or (0,)
                         self.counts.append((time.monotonic(), int(number)))
@@ -149,37 +137,6 @@ class Looks:
         self._thread.join(timeout=20)
 
 
-@dataclass
-class Outcome:
-    """What a run came to."""
-
-    people: list[Browser]
-    failures: list[str]
-    counts: list[tuple[float, int]]
-    begun: float
-    ended: float
-    finished: float
-    faults: list[tuple[str, float]]
-    labels: Account
-    decisions: Account
-    batch: dict[str, int]
-    broken: list[str]
-
-    @property
-    def requests(self) -> list[Request]:
-        """All requests of all people."""
-        return [one for person in self.people for one in person.ledger.requests]
-
-    def speeds(self) -> tuple[float, float, float]:
-        """Return the verdicts a second before, beside and after the people."""
-        warm = self.counts[0][0] + WARM if self.counts else 0.0
-        return (
-            accounting.rate(self.counts, begin=warm, end=self.begun),
-            accounting.rate(self.counts, begin=self.begun, end=self.ended),
-            accounting.rate(self.counts, begin=self.ended, end=self.finished - WARM),
-        )
-
-
 def run(options: Options) -> bool:
     """Run, say what came of it, and return whether everything held."""
     begun = time.monotonic()
@@ -189,7 +146,7 @@ def run(options: Options) -> bool:
         stack.callback(postgres.close)
         broker = OwnRedis()
         stack.callback(broker.stop)
-        model = stack.enter_context(model_server(options.latency))
+        model, model_process = stack.enter_context(model_server(options.latency))
         made = Installation.make(
             home,
             DATABASE_URL=postgres.url,
@@ -200,10 +157,13 @@ def run(options: Options) -> bool:
         made.manage("collectstatic", "--no-input", "--verbosity", "0")
         known = _fill(made, model, options)
         _say(begun, f"{options.traces:,} traces, {len(known['disputes']):,} disputes to decide")
-        stage = Stage(postgres, broker, made)
+        stage = Stage(postgres, broker, made, model_process)
         stage.port, stage.web = stack.enter_context(website(made))
         outcome = _measured(stage, known, options, stack, begun)
-    return _told(outcome, options)
+    tell(outcome, options)
+    wrong = missed(outcome, options)
+    print("\n" + ("\n".join(f"MISSED  {words}" for words in wrong) or "everything held"))
+    return not wrong
 
 
 def _fill(made: Installation, model: str, options: Options) -> Any:
@@ -223,9 +183,7 @@ def _fill(made: Installation, model: str, options: Options) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _measured(
-    stage: Stage, known: Any, options: Options, stack: ExitStack, begun: float
-) -> Outcome:
+def _measured(stage: Stage, known: Any, options: Options, stack: ExitStack, begun: float) -> Outcome:
     made = stage.made
     stage.start_worker()
     wait_until(
@@ -243,12 +201,14 @@ def _measured(
     _say(begun, f"the batch ran alone: {made.done():,} verdicts")
     until = from_then + options.seconds
     failures: list[str] = []
+    used = stage.computing()
     threads = [_set_to_work(browser, known, options, until, failures) for browser in people]
     faults = _do(stage, from_then, options, begun) if options.faults else []
     for thread in threads:
         thread.join(timeout=max(0.0, until - time.monotonic()) + 90)
         if thread.is_alive():
             failures.append(f"{thread.name} does not come to an end")
+    computing = {part: seconds - used[part] for part, seconds in stage.computing().items()}
     ended = max([until, *(one.ended for browser in people for one in browser.ledger.requests)])
     _say(begun, f"the people are gone: {made.done():,} verdicts")
     over = "SELECT count(*) FROM monitoring_batch WHERE status = 'finished'"
@@ -267,6 +227,7 @@ def _measured(
         ended=min(ended, until),
         finished=finished,
         faults=faults,
+        computing=computing,
         labels=accounting.account(by_kind["labellers"], _kept(made, LABELS)),
         decisions=accounting.account(by_kind["leads"], _kept(made, DECISIONS)),
         batch=_batch(made),
@@ -298,13 +259,14 @@ def _set_to_work(
     return start(browser, work, until=until, within=options.think[1], failures=failures)
 
 
-def _do(stage: Stage, begun: float, options: Options, said: float) -> list[tuple[str, float]]:
-    """Do the faults, one after another; return when each began. The last has the longest to be felt."""
+def _do(stage: Stage, begun: float, options: Options, said: float) -> list[Fault]:
+    """Do the faults, one after another; return when each began and was done. The last has the longest to be felt."""
     done = []
     for number, (name, fault) in enumerate(stage.faults().items()):
         time.sleep(max(0.0, begun + (0.1 + 0.2 * number) * options.seconds - time.monotonic()))
-        done.append((name, time.monotonic()))
+        at = time.monotonic()
         fault()
+        done.append(Fault(name, at, time.monotonic()))
         _say(said, name)
     return done
 
@@ -342,51 +304,6 @@ def _broken(made: Installation) -> list[str]:
     if wrong := made.number(MISCOUNTED):
         broken.append(f"{wrong} counts of runs are wrong")
     return broken
-
-
-def _told(outcome: Outcome, options: Options) -> bool:
-    """Print the tables and what did not hold; return whether everything did."""
-    requests = outcome.requests
-    numbers = {kind: getattr(options, kind) for kind in KINDS}
-    people = {page: numbers[kind] for kind, pages in KINDS.items() for page in pages}
-    seconds = outcome.ended - outcome.begun
-    print(f"\n{sum(numbers.values())} people for {seconds:.0f} s, thinking {options.think[0]:g} to {options.think[1]:g} s;")
-    print(f"a batch of {options.calls:,} calls, replies after {options.latency:g} s\n")
-    print("\n".join(accounting.table(requests, people)))
-    loops = {kind: sum(one.ledger.loops for one in outcome.people if one.name.startswith(kind)) for kind in KINDS}
-    print(f"\nlabels {loops['labellers']:,}, decisions {loops['leads']:,}, looks {loops['watchers']:,}; "
-          f"{len(requests) / seconds:.1f} requests a second")  # fmt: skip
-    before, beside, after = outcome.speeds()
-    share = beside / before if before else 0.0
-    print(f"batch: {before:.1f} verdicts a second alone, {beside:.1f} beside the people ({share:.2f}), {after:.1f} after")
-    for name, found in (("labels", outcome.labels), ("decisions", outcome.decisions)):
-        print(f"{name}: {found.acknowledged:,} acknowledged, {len(found.lost)} lost, {len(found.twice)} kept twice, "
-              f"{len(found.strange)} not as sent, {found.unanswered} sent without an answer")  # fmt: skip
-    print("batch: " + ", ".join(f"{number:,} {name}" for name, number in outcome.batch.items()))
-    ends = [*(at for _, at in outcome.faults[1:]), float("inf")][: len(outcome.faults)]
-    felt = {}
-    for (name, at), until in zip(outcome.faults, ends, strict=True):
-        felt[name] = accounting.recovery(requests, at=at, until=until)
-        still = accounting.standstill(outcome.counts, at=at)
-        print(f"{name}: pages recovered after {felt[name]:.1f} s, the batch went on after {still:.1f} s")
-    for words in accounting.errors(requests):
-        print(f"  {words}")
-    wrong = [*outcome.failures, *outcome.broken]
-    for name, found in (("labels", outcome.labels), ("decisions", outcome.decisions)):
-        wrong += [f"{name} {word}: {keys[:3]}" for word, keys in vars(found).items() if isinstance(keys, tuple) and keys]
-        wrong += [f"no {name} were made"] if not found.acknowledged else []
-    expected = {name: options.calls for name in list(outcome.batch)[:3]} | {"left open": 0}
-    wrong += [f"{name}: {outcome.batch[name]}, not {want}" for name, want in expected.items() if outcome.batch[name] != want]
-    if options.faults:
-        wrong += [f"{name}: felt for {time:.1f} s" for name, time in felt.items() if time > RECOVERED]
-    else:
-        wrong += accounting.errors(requests)
-        for page in people:
-            p95 = accounting.percentile([one.seconds for one in requests if one.kind == page], 0.95)
-            wrong += [f"{page}: p95 {1000 * p95:.0f} ms"] if p95 >= P95 else []
-        wrong += [f"the batch kept {share:.2f} of its speed"] if share < SHARE else []
-    print("\n" + ("everything held" if not wrong else "\n".join(f"MISSED  {words}" for words in wrong)))
-    return not wrong
 
 
 def _say(begun: float, what: str) -> None:

@@ -55,10 +55,14 @@ class OwnPostgres:
 
     def start(self) -> None:
         """Start it and wait until it takes connections."""
-        options = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": self._folder}
+        options = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self._folder,
+        }
         told = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [self._programs / "postgres", "-D", self._data, *told],
                 user=self._user,
                 group=self._user,
@@ -66,7 +70,7 @@ class OwnPostgres:
                 cwd=self._folder,
                 stdout=log,
                 stderr=log,
-                preexec_fn=ends_with_us(),  # noqa: PLW1509 - two calls into the C library
+                preexec_fn=ends_with_us(),
             )  # fmt: skip
         wait_until(self.answers, within=60, why="PostgreSQL does not start")
 
@@ -80,18 +84,18 @@ class OwnPostgres:
 
     def restart(self) -> None:
         """End it at once, as a crash does, and start it again: it recovers from its log."""
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(timeout=30)
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(timeout=30)
         self.start()
 
     def close(self) -> None:
         """End it and remove its folder."""
-        self._process.send_signal(signal.SIGINT)
+        self.process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(timeout=20)
+            self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(timeout=20)
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(timeout=20)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -119,7 +123,7 @@ def website(made: Installation) -> Iterator[tuple[int, int]]:
         env={**made.environment, "PROMETHEUS_MULTIPROC_DIR": str(made.home / "metrics")},
         stdout=log,
         stderr=log,
-        preexec_fn=ends_with_us(),  # noqa: PLW1509 - two calls into the C library
+        preexec_fn=ends_with_us(),
     )
 
     def answers() -> bool:
@@ -147,19 +151,29 @@ def children_of(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def seconds_of(pid: int) -> float:
+    """Return the processor time of a process, of those it has started and of those among them that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return own + sum(map(seconds_of, children_of(pid)))
+    except FileNotFoundError:
+        return 0.0  # ended meanwhile
+
+
 @contextmanager
-def model_server(latency: float) -> Iterator[str]:
-    """Serve a model that answers after so many seconds; yield its base address."""
+def model_server(latency: float) -> Iterator[tuple[str, int]]:
+    """Serve a model that answers after so many seconds; yield its base address and its process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.llm.server", "--scenario", json.dumps({"latency": latency})],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=ends_with_us(),  # noqa: PLW1509 - two calls into the C library
+        preexec_fn=ends_with_us(),
     )
     try:
         assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1", process.pid
     finally:
         process.terminate()
         process.wait(timeout=20)

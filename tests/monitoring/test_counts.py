@@ -89,9 +89,7 @@ def test_failures_of_other_batches_are_not_gone_through(
 def test_what_is_there_is_counted_when_the_triggers_are_made(study: Study) -> None:
     batch = make_batch(make_small_standard(study), [make_model(study)])
     works = claim(batch_id=batch.pk, owner=ME, room=3).work
-    settling.settle(
-        batch_id=batch.pk, owner=ME, results=[_ended(works[0]), _ended(works[1], "permanent")]
-    )
+    settling.settle(batch_id=batch.pk, owner=ME, results=[_ended(works[0]), _ended(works[1], "permanent")])
     before = counts.kept()
     assert {kind for _, kind, _ in before} == {"call", "verdict", "error", "cost"}
     with connection.schema_editor() as editor:
