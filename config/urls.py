@@ -17,3 +17,4 @@ urlpatterns = [
 ]
 
 handler400 = "core.views.unfit"
+handler500 = "core.views.failed"

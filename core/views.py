@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.template.loader import get_template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -110,3 +114,14 @@ def unfit(request: HttpRequest, exception: Exception) -> HttpResponse:
     too_large = isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent)
     context = {"too_large": too_large, "kilobytes": (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) // 1024}
     return render(request, "400.html", context, status=413 if too_large else 400)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Answer a failure of ours: 503 while the database cannot be reached, where trying again helps, else 500."""
+    away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+    # Without the request: who is signed in cannot be looked up either.
+    page = get_template("500.html").render({"away": away})
+    response = HttpResponse(page, status=503 if away else 500)
+    if away:
+        response["Retry-After"] = "5"
+    return response

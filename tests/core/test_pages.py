@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 from django.urls import reverse
 
@@ -57,6 +58,29 @@ def test_a_failure_has_a_page_that_needs_nothing(client: Client, ana: User) -> N
     from django.template.loader import get_template
 
     assert "What was saved before is safe" in get_template("500.html").render()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (OperationalError("the database system is starting up"), 503, "Load this page again in a moment"),
+        (InterfaceError("connection already closed"), 503, "Load this page again in a moment"),
+        (ValueError("a mistake of ours"), 500, "Something failed on our side"),
+    ],
+)
+def test_while_the_database_is_away_the_page_says_to_try_again(
+    client: Client, ana: User, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, words: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    client.force_login(ana)
+    client.raise_request_exception = False
+    monkeypatch.setattr("core.session_rows.SessionStore.load", fail)
+    response = client.get(reverse("home"))
+    assert response.status_code == status
+    assert words in response.content.decode()
+    assert response.headers.get("Retry-After") == ("5" if status == 503 else None)
 
 
 def test_the_pages_forbid_inline_script_and_style(client: Client) -> None:
