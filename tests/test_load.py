@@ -70,8 +70,9 @@ def test_speeds_are_those_of_the_looks_between_two_moments() -> None:
     assert rate(looks, begin=0.5, end=2.5) == 10.0
     assert rate(looks, begin=2.0, end=8.0) == pytest.approx(4 / 6)
     assert rate(looks, begin=3.5, end=6.5) == 0.0
-    assert standstill(looks, at=2.5) == 5.5
-    assert standstill(looks, at=9.0) == float("inf")
+    assert standstill(looks, begin=1.0, end=8.5) == 6.0
+    assert standstill(looks, begin=2.5, end=7.5) == 5.0
+    assert standstill(looks, begin=0.0, end=2.0) == 1.0
 
 
 def test_the_table_tells_errors_apart_from_times() -> None:

@@ -182,7 +182,7 @@ def measure() -> None:
 
     run = batch.runs.select_related("batch__study", "batch__standard").order_by("pk").last()
     filters = viewer.Filters()
-    told("how a batch stands (counts of every run)", median(lambda: progress_of(batch), repeats=3))
+    told("how a batch stands", median(lambda: progress_of(batch), repeats=3))
     told("viewer: first page", median(lambda: list(viewer.verdicts_of(run, olga, filters)[:50]), repeats=3))
     told(
         "viewer: last page",

@@ -85,10 +85,16 @@ def recovery(requests: Iterable[Request], *, at: float, until: float) -> float:
     return max(felt, default=at) - at
 
 
-def standstill(counts: Sequence[tuple[float, int]], *, at: float) -> float:
-    """Return how long after a moment a count that is looked at now and then had not grown yet."""
-    before = max((number for moment, number in counts if moment <= at), default=0)
-    return next((moment - at for moment, number in counts if moment > at and number > before), float("inf"))
+def standstill(counts: Sequence[tuple[float, int]], *, begin: float, end: float) -> float:
+    """Return the longest time between two moments in which a count, looked at now and then, did not grow."""
+    longest, since, before = 0.0, begin, None
+    for moment, number in counts:
+        if not begin <= moment <= end:
+            continue
+        if before is not None and number > before:
+            longest, since = max(longest, moment - since), moment
+        before = number
+    return max(longest, end - since)
 
 
 def rate(counts: Sequence[tuple[float, int]], *, begin: float, end: float) -> float:

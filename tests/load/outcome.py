@@ -72,10 +72,14 @@ class Outcome:
         """Return what was sent against what is kept, by what it is."""
         return {"labels": self.labels, "decisions": self.decisions}
 
+    def until(self, fault: Fault) -> float:
+        """Return when the next fault began, or the batch ended."""
+        return min((other.at for other in self.faults if other.at > fault.at), default=self.finished)
+
     def felt(self, fault: Fault) -> float:
         """Return for how many seconds a fault was felt once the server was there again, as far as the next one."""
-        until = min((other.at for other in self.faults if other.at > fault.at), default=float("inf"))
-        return max(0.0, fault.at + accounting.recovery(self.requests, at=fault.at, until=until) - fault.back)
+        felt = accounting.recovery(self.requests, at=fault.at, until=self.until(fault))
+        return max(0.0, fault.at + felt - fault.back)
 
     def speeds(self) -> tuple[float, float, float]:
         """Return the verdicts a second before, beside and after the people."""
@@ -120,8 +124,8 @@ def tell(outcome: Outcome, options: Options) -> None:
     print(f"processor seconds in these {seconds:.0f} s on {os.cpu_count()} cores: {parts}")
     for fault in outcome.faults:
         print(f"{fault.name}: away for {fault.back - fault.at:.1f} s, pages recovered ", end="")
-        print(f"{outcome.felt(fault):.1f} s later; the batch went on ", end="")
-        print(f"{accounting.standstill(outcome.counts, at=fault.at):.1f} s after it began")
+        still = accounting.standstill(outcome.counts, begin=fault.at, end=outcome.until(fault))
+        print(f"{outcome.felt(fault):.1f} s later; the batch stood still for {still:.1f} s at most")
     for words in accounting.errors(requests):
         print(f"  {words}")
 
