@@ -120,8 +120,9 @@ def tell(outcome: Outcome, options: Options) -> None:
         )
         print(f"{len(found.strange)} not as sent, {found.unanswered} sent without an answer")
     print("batch: " + ", ".join(f"{number:,} {name}" for name, number in outcome.batch.items()))
-    parts = ", ".join(f"{part} {used:.1f}" for part, used in outcome.computing.items())
-    print(f"processor seconds in these {seconds:.0f} s on {os.cpu_count()} cores: {parts}")
+    if not outcome.faults:
+        parts = ", ".join(f"{part} {used:.1f}" for part, used in outcome.computing.items())
+        print(f"processor seconds in these {seconds:.0f} s on {os.cpu_count()} cores: {parts}")
     for fault in outcome.faults:
         print(f"{fault.name}: away for {fault.back - fault.at:.1f} s, pages recovered ", end="")
         still = accounting.standstill(outcome.counts, begin=fault.at, end=outcome.until(fault))

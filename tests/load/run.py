@@ -101,9 +101,9 @@ class Stage:
         """Return what is done to the servers, in order."""
         return {
             "a web process killed": self.kill_web,
-            "the worker killed": self.kill_worker,
             "Redis restarted, empty": self.restart_broker,
             "PostgreSQL crashed and restarted": self.postgres.restart,
+            "the worker killed": self.kill_worker,
         }
 
 
