@@ -7,6 +7,7 @@ An app registers in its AppConfig.ready():
 
 A function takes (study, question, actor) and runs inside the transaction of the change, so that what follows
 from a label stands or falls with it. `question` is the one whose labels changed, or None when many may have.
+It may return a function that says so in the audit trail, whose head is locked last.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Callable
 from annotation.models import Question, Study
 from core.models import User
 
-LabelsChanged = Callable[[Study, Question | None, User | None], object]
+Record = Callable[[], object]
+LabelsChanged = Callable[[Study, Question | None, User | None], Record | None]
 
 _listeners: list[LabelsChanged] = []
 
@@ -28,6 +30,12 @@ def on_labels_changed(function: LabelsChanged) -> None:
 
 
 def labels_changed(*, study: Study, question: Question | None = None, actor: User | None = None) -> None:
-    """Tell the registered functions; call it in the transaction of the change."""
-    for function in _listeners:
-        function(study, question, actor)
+    """Tell the registered functions, and record what followed; call it in the transaction of the change."""
+    for record in follow(study=study, question=question, actor=actor):
+        record()
+
+
+def follow(*, study: Study, question: Question | None = None, actor: User | None = None) -> list[Record]:
+    """Tell the registered functions; return what records what followed, for the end of the transaction."""
+    records = [function(study, question, actor) for function in _listeners]
+    return [record for record in records if record is not None]

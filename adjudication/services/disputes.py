@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from django.db import transaction
 
@@ -13,6 +14,7 @@ from adjudication.models import Dispute
 from adjudication.services.carried import carried_labels
 from adjudication.services.locking import lock_study
 from adjudication.services.states import STATE_FIELDS, State, wanted_states
+from annotation import hooks
 from annotation.models import Question, Study, Trace
 from core import audit
 from core.models import User
@@ -36,6 +38,11 @@ class Summary:
     debate_only: int
     unlabelled: int
 
+    @property
+    def moved(self) -> bool:
+        """Whether any dispute is another than before."""
+        return bool(self.opened or self.changed or self.withdrawn)
+
 
 @transaction.atomic
 def recompute_disputes(
@@ -51,6 +58,13 @@ def recompute_disputes(
     came since, nothing is opened: `settled` counts these. With `question`, only that
     question's traces are looked at (and counted).
     """
+    summary = _recompute(study, question)
+    if summary.moved:
+        _record(study, actor, summary)
+    return summary
+
+
+def _recompute(study: Study, question: Question | None) -> Summary:
     if question is None:
         lock_study(study.pk)  # two that go through all disputes would lock them in different orders
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
@@ -110,22 +124,25 @@ def recompute_disputes(
         debate_only=sum(1 for tally in tallies.values() if not tally.human),
         unlabelled=traces.count() - len(tallies),
     )
-    if fresh or withdrawn or changed:
-        audit.record(
-            scope=study.slug,
-            actor=actor,
-            action="disputes recomputed",
-            subject=f"study {study.slug}",
-            payload=asdict(summary),
-        )
     return summary
 
 
-def follow_labels(study: Study, question: Question | None, actor: User | None) -> None:
+def follow_labels(study: Study, question: Question | None, actor: User | None) -> hooks.Record | None:
     """Keep the disputes up to date when labels change: registered with annotation.hooks."""
     if question is not None and not queries.may_concern_disputes(study, question):
-        return
-    recompute_disputes(study=study, actor=actor, question=question)
+        return None
+    summary = _recompute(study, question)
+    return partial(_record, study, actor, summary) if summary.moved else None
+
+
+def _record(study: Study, actor: User | None, summary: Summary) -> None:
+    audit.record(
+        scope=study.slug,
+        actor=actor,
+        action="disputes recomputed",
+        subject=f"study {study.slug}",
+        payload=asdict(summary),
+    )
 
 
 def _settled(

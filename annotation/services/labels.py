@@ -144,10 +144,14 @@ def _record(
     # Before what others count in too: those rows are locked for as short a time as can be.
     _finish(trace, person)
     if standing is None:
-        tally.label_added(trace=trace, labeller=label.labeller)
         _tell(trace)
-    # Before the audit entry: a ruling locks its dispute first and the audit chain last, and so must this.
-    hooks.labels_changed(study=trace.study, question=trace.question, actor=person)
+    # A ruling locks its dispute first and the audit chain last, and so must this.
+    followed = hooks.follow(study=trace.study, question=trace.question, actor=person)
+    if standing is None:
+        # Everybody's labels count in the study's one row: it is locked as late as can be.
+        tally.label_added(trace=trace, labeller=label.labeller)
+    for record in followed:
+        record()
     audit.record(
         scope=trace.study.slug,
         actor=person,

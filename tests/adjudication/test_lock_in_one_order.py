@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 
 from adjudication.models import Dispute
 from adjudication.services.decisions import undo_decision
@@ -18,7 +19,7 @@ from annotation.models import Label, Question, Study
 from annotation.services import tally
 from annotation.services.guideline import ensure_guideline
 from annotation.services.labels import submit_label
-from core.models import User
+from core.models import AuditEntry, User
 from tests.adjudication.build import DEBATE, both, settle
 from tests.build import make_label, make_question, make_trace
 
@@ -41,6 +42,27 @@ def _until_somebody_waits() -> None:
         time.sleep(0.01)  # what another session waits for can only be looked up
 
 
+@pytest.mark.django_db
+def test_the_row_that_every_label_counts_in_is_locked_after_what_follows_a_label(
+    study: Study, ana: User
+) -> None:
+    """It is held to the end of the transaction, and nobody else's label gets past it."""
+    ensure_guideline(study=study)
+    trace = make_trace(make_question(study))
+    make_label(trace, arm=DEBATE, labeller="debate", final_correct=True, first_error_step=2)
+    tally.refresh(study)
+    with CaptureQueriesContext(connection) as captured:
+        submit_label(trace=trace, person=ana, final_correct=True, first_error_step=1)
+    assert Dispute.objects.get().trace == trace
+    sent = [query["sql"] for query in captured]
+    [counted] = [place for place, sql in enumerate(sent) if "UPDATE annotation_studyprogress" in sql]
+    audited = [place for place, sql in enumerate(sent) if "core_auditchain" in sql]
+    followed = [place for place, sql in enumerate(sent) if "adjudication_dispute" in sql]
+    assert max(followed) < counted < min(audited)
+    actions = AuditEntry.objects.order_by("sequence").values_list("action", flat=True)
+    assert list(actions)[-2:] == ["disputes recomputed", "label submitted"]
+
+
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_ruling_that_excludes_a_question_and_a_revision_at_once_both_end(
@@ -61,14 +83,14 @@ def test_a_ruling_that_excludes_a_question_and_a_revision_at_once_both_end(
     dispute = Dispute.objects.get(trace=ruled)
 
     inside, failures = threading.Event(), []
-    told: Callable[..., None] = hooks.labels_changed
+    told: Callable[..., list[hooks.Record]] = hooks.follow
 
-    def pause(**words: Any) -> None:
+    def pause(**words: Any) -> list[hooks.Record]:
         inside.set()
         _until_somebody_waits()
-        told(**words)
+        return told(**words)
 
-    monkeypatch.setattr(hooks, "labels_changed", pause)
+    monkeypatch.setattr(hooks, "follow", pause)
 
     def revise() -> None:
         submit_label(trace=hers, person=ana, final_correct=True, first_error_step=4, expected_revision=1)
