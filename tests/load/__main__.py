@@ -18,6 +18,8 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=1.0, help="seconds until the model replies")
     parser.add_argument("--seed", type=int, default=1, help="of thinking and beginning")
     asked = parser.parse_args()
+    if asked.calls > asked.traces:
+        parser.error("a batch has no more calls than there are traces")
     with tempfile.TemporaryDirectory(prefix="falsestep-load-") as home:
         os.environ["FALSESTEP_HOME"] = home
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
