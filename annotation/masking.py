@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterable
 
@@ -13,7 +12,7 @@ from core.models import User
 def keyed(study: Study, *parts: object) -> str:
     """Return a hex digest that only the study's secret can repeat."""
     message = "\x1f".join(str(part) for part in parts)
-    return hmac.new(study.masking_key.encode(), message.encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(study.masking_key.encode(), message.encode(), "sha256").hex()
 
 
 def letters(study: Study, person: User, question_id: int, tokens: Iterable[str]) -> dict[str, str]:

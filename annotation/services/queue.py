@@ -35,7 +35,7 @@ LAST = "~"  # stands after every token
 _ROW = statements.Columns(TraceProgress)
 _HANDED = statements.Columns(Trace, only=("id", "token", "study_id", "question_id"))
 _BLOCK = f"""
-SELECT {_ROW.of("p")} FROM annotation_traceprogress p
+SELECT p.token, {_ROW.of("p")} FROM annotation_traceprogress p
 WHERE p.study_id = %(study)s AND p.labels < p.wanted AND p.priority = %(priority)s
 AND p.token >= %(low)s AND p.token <= %(high)s
 AND NOT EXISTS (SELECT 1 FROM annotation_label l WHERE l.trace_id = p.trace_id AND l.arm = 'human'
@@ -145,32 +145,37 @@ def hold_trace(trace: Trace, person: User) -> datetime:
 
 def _candidates(study: Study, person: User, stand: queries.Standing) -> Iterator[TraceProgress]:
     """Yield rows that may be handed out, the best first."""
+    first, last = stand.cursor, stand.until
+    if study.sharing == Study.Sharing.FREE and first:
+        # Nearly every claim ends here, before anything is composed for the others.
+        yield from _block_of(study, person, first, last)
+        first = ""
     rows = queries.open_to(study, person)
     if study.sharing == Study.Sharing.TOGETHER:
         mine = Assignment.objects.filter(person=person, question__study=study).order_by("-pk")
         recent = list(mine.values_list("question_id", flat=True)[:RECENT])
         yield from rows.filter(question__in=recent).order_by("-priority", "token")[:BLOCK]
     elif study.sharing == Study.Sharing.SPREAD:
-        yield from _in_order(study, person, rows.exclude(question__assignments__person=person), stand)
+        fresh = rows.exclude(question__assignments__person=person)
+        yield from _in_order(study, person, fresh, first, last)
         yield from rows.order_by("-priority", "token")[:BLOCK]
         return
-    yield from _in_order(study, person, rows, stand)
+    yield from _in_order(study, person, rows, first, last)
 
 
 def _in_order(
-    study: Study, person: User, rows: QuerySet[TraceProgress], stand: queries.Standing
+    study: Study, person: User, rows: QuerySet[TraceProgress], first: str, last: str
 ) -> Iterator[TraceProgress]:
     """Yield rows in the person's order, block by block from where they were; a bounded number of blocks.
 
-    The place is kept, so that a claim does not walk again over everything that the person has done. What others
-    held while the place moved on is found in a second round from the start.
+    `first` and `last` bound the block that they are in; it is passed over without a `first`. The place is kept, so
+    that a claim does not walk again over everything that the person has done. What others held while the place
+    moved on is found in a second round from the start.
     """
     start = masking.queue_start(study, person)
-    key = stand.cursor
-    if key:
-        here = _block_of(study, person, key, stand.until) if study.sharing == Study.Sharing.FREE else None
-        yield from _ranked(study, person, _block(rows, start, key, stand.until) if here is None else here)
-        key = stand.until
+    key = last
+    if first:
+        yield from _ranked(study, person, _block(rows, first, last))
     for _ in range(5):
         block = _next_block(study, rows, start, key)
         if not block and key:
@@ -203,7 +208,7 @@ def _parts(key: str) -> tuple[int, bool, str]:
     return HIGHEST - int(key[0]), key[1] == "1", key[2:]
 
 
-def _block(rows: QuerySet[TraceProgress], start: str, first: str, last: str) -> list[TraceProgress]:
+def _block(rows: QuerySet[TraceProgress], first: str, last: str) -> list[TraceProgress]:
     """Return what is still open of a block; it lies within one priority and one half of the round."""
     priority, _, low = _parts(first)
     return list(
@@ -211,8 +216,11 @@ def _block(rows: QuerySet[TraceProgress], start: str, first: str, last: str) -> 
     )
 
 
-def _block_of(study: Study, person: User, first: str, last: str) -> list[TraceProgress]:
-    """Return the same where traces are handed out as they come: the statement of nearly every claim."""
+def _block_of(study: Study, person: User, first: str, last: str) -> Iterator[TraceProgress]:
+    """Yield the same where traces are handed out as they come, in the person's order.
+
+    Nearly every claim takes the first row, so that the others do not become objects.
+    """
     priority, _, low = _parts(first)
     values = {
         "study": study.pk,
@@ -224,7 +232,10 @@ def _block_of(study: Study, person: User, first: str, last: str) -> list[TracePr
         "high": _parts(last)[2],
         "block": BLOCK,
     }
-    return [_ROW.build(found) for found in statements.rows(_BLOCK, values)]
+    found = statements.rows(_BLOCK, values)
+    found.sort(key=lambda row: masking.queue_rank(study, person, row[0]))
+    for _, *row in found:
+        yield _ROW.build(row)
 
 
 def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: str) -> list[TraceProgress]:
