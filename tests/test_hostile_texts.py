@@ -17,7 +17,7 @@ from adjudication.models import Dispute, ReferenceStandard
 from adjudication.services.disputes import recompute_disputes
 from annotation.models import DebateRound, Label, Role, Study, Trace
 from core.mathtext import render
-from core.visible import HIDDEN, shown
+from core.visible import HIDDEN, holds_hidden, shown
 from monitoring.engine import identity, waking
 from monitoring.engine.worker import drive
 from monitoring.models import Batch
@@ -45,6 +45,12 @@ def test_the_reader_of_pages_notices_what_runs() -> None:
     for name in ("script", "handlers", "elements", "mathml", "svg", "styles"):
         assert hostile.what_could_run(hostile.TEXTS[name]) != [], name
     assert hostile.what_could_run('<a href="java\nscript:x">x</a>')
+
+
+def test_every_hidden_character_is_found_and_no_other_is_taken_for_one() -> None:
+    for code in (*range(0xD800), *range(0xE000, 0x10000), *range(0x1D400, 0x1D500), *range(0xE0000, 0xE0200)):
+        found = holds_hidden(f"a é{chr(code)}” <b>".encode())
+        assert found == (HIDDEN_CHARACTER.fullmatch(chr(code)) is not None), hex(code)
 
 
 def test_hidden_characters_are_marked_in_text_and_nowhere_else() -> None:
