@@ -11,22 +11,15 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 M = TypeVar("M", bound=models.Model)
 
 
 def rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Run a statement with named values and return its rows (none for one that gives none)."""
-    given = {
-        name: connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
-        for name, value in values.items()
-    }
-    if connection.vendor == "postgresql" and not connection.queries_logged:
-        return _prepared(statement, given)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, given)
-        return list(cursor.fetchall()) if cursor.description else []
+    return together((statement, values))[0]
 
 
 def row(statement: str, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -35,17 +28,43 @@ def row(statement: str, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
     return found[0] if found else None
 
 
-def _prepared(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    from psycopg import Cursor  # there only where PostgreSQL is used
+def together(*asked: tuple[str, Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
+    """Run statements that do not need each other's answers, in their order; return the rows of each.
 
-    with connection.wrap_database_errors:
-        connection.ensure_connection()
-        connection.validate_no_broken_transaction()
-        # Ours binds on the server; Django's own cursors bind in the client and prepare nothing.
-        with Cursor(connection.connection) as cursor:
-            prepare = connection.connection.prepare_threshold is not None
-            cursor.execute(statement, values, prepare=prepare)
-            return cursor.fetchall() if cursor.description else []
+    On PostgreSQL they go out at once. Each sees what those before it did, as if it had been sent alone; after one
+    that fails, none runs.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.vendor == "postgresql" and not database.queries_logged:
+        return _prepared(database, asked)
+    return [_one(database, statement, values) for statement, values in asked]
+
+
+def _one(database: BaseDatabaseWrapper, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    given = {
+        name: database.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+    with database.cursor() as cursor:
+        cursor.execute(statement, given)
+        return list(cursor.fetchall()) if cursor.description else []
+
+
+def _prepared(
+    database: BaseDatabaseWrapper, asked: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[list[tuple[Any, ...]]]:
+    from core import prepared  # the driver is needed only where PostgreSQL is used
+
+    with database.wrap_database_errors:
+        if not database.health_check_done and database.connection is not None:  # type: ignore[attr-defined]
+            # Once a request. What has just answered need not be asked first whether it would.
+            if prepared.is_alive(database.connection):
+                database.health_check_done = True  # type: ignore[attr-defined]
+            else:
+                database.close_if_health_check_failed()
+        database.ensure_connection()
+        database.validate_no_broken_transaction()
+        return prepared.run(database.connection, asked)
 
 
 class Columns(Generic[M]):
