@@ -23,7 +23,8 @@ WHERE s.slug = %(slug)s AND m.person_id = %(person)s
 _TRACE_OF = f"""
 SELECT {_TRACE.of("t")}, {_QUESTION.of("q")}
 FROM annotation_trace t JOIN annotation_question q ON q.id = t.question_id
-WHERE t.study_id = %(study)s AND t.token = %(token)s
+JOIN annotation_study s ON s.id = t.study_id
+WHERE s.slug = %(slug)s AND t.token = %(token)s
 """  # noqa: S608 - our own columns
 
 
@@ -38,7 +39,10 @@ def study_for(person: Any, slug: str, *roles: Role) -> Study:
     Raises Http404 for a study that does not exist or that the person is no member of, so that a stranger
     learns nothing; PermissionDenied for a member without the role.
     """
-    rows = statements.rows(_STUDY_OF, {"slug": slug, "person": person.pk})
+    return _study(statements.rows(_STUDY_OF, {"slug": slug, "person": person.pk}), roles)
+
+
+def _study(rows: list[tuple[Any, ...]], roles: tuple[Role, ...]) -> Study:
     if not rows:
         raise Http404("no such study")
     if roles and not {row[0] for row in rows} & set(roles):
@@ -48,10 +52,13 @@ def study_for(person: Any, slug: str, *roles: Role) -> Study:
 
 def trace_for(person: Any, slug: str, token: str, *roles: Role) -> Trace:
     """Return a trace by its token, through its study and the person's role there."""
-    study = study_for(person, slug, *roles)
-    found = statements.row(_TRACE_OF, {"study": study.pk, "token": token})
-    if found is None:
+    memberships, found_traces = statements.together(
+        (_STUDY_OF, {"slug": slug, "person": person.pk}), (_TRACE_OF, {"slug": slug, "token": token})
+    )
+    study = _study(memberships, roles)
+    if not found_traces:
         raise Http404("no such trace")
+    found = found_traces[0]
     trace = _TRACE.build(found[: len(_TRACE)])
     trace.question = _QUESTION.build(found[len(_TRACE) :])
     trace.study = trace.question.study = study

@@ -127,11 +127,10 @@ def annotate_page(
     if draft is not None and draft.content.get("based_on") != (label.revision if label else 0):
         draft = None
     answer = found.answer if study.show_reference_answer else None
-    tokens = queries.tokens_by_question({trace.question_id})[trace.question_id]
     return AnnotatePage(
         study=study,
         trace=trace,
-        letter=masking.letters(study, person, trace.question_id, tokens)[trace.token],
+        letter=masking.letters(study, person, trace.question_id, found.tokens)[trace.token],
         steps=shown_steps(trace),
         answer=answer,
         key_report=found.key_report if answer else None,
@@ -140,7 +139,7 @@ def annotate_page(
         label=label,
         draft=draft,
         entered=entered or _entered(draft, label, pilot=study.kind == Study.Kind.PILOT),
-        progress=queries.progress(study, person),
+        progress=found.progress,
         errors=errors or [],
         conflict=conflict,
     )

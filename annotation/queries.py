@@ -278,16 +278,23 @@ WHERE s.study_id = %(study)s
 
 def progress(study: Study, person: User) -> Progress:
     """Return the person's and the study's progress; one query, and one more where questions are kept together."""
+    return _progress(study, person, statements.rows(*_progress_asked(study, person)))
+
+
+def _progress_asked(study: Study, person: User) -> tuple[str, dict[str, Any]]:
     values = {
         "study": study.pk,
         "person": person.pk,
         "name": labeller_name(person),
         "now": timezone.now(),
     }
-    row = statements.row(_PROGRESS, values)
-    if row is None:
+    return _PROGRESS, values
+
+
+def _progress(study: Study, person: User, rows: list[tuple[Any, ...]]) -> Progress:
+    if not rows:
         return Progress(0, 0, 0, 0, 0, 0, 0, None)
-    total, complete, labelled, mine, passed, skipped, held, free_at, guideline = row
+    total, complete, labelled, mine, passed, skipped, held, free_at, guideline = rows[0]
     left = total - complete - passed - held
     if study.sharing == Study.Sharing.TOGETHER:
         left = open_to(study, person).count()
@@ -341,6 +348,8 @@ class OnTheDesk:
     answer: ReferenceAnswer | None
     key_report: KeyReport | None
     guideline: GuidelineVersion | None
+    tokens: list[str]
+    progress: Progress
 
 
 _LABEL = statements.Columns(Label)
@@ -348,7 +357,7 @@ _DRAFT = statements.Columns(Draft)
 _ANSWER = statements.Columns(ReferenceAnswer)
 _REPORT = statements.Columns(KeyReport)
 _GUIDELINE = statements.Columns(GuidelineVersion)
-_PARTS = (_LABEL, _DRAFT, _ANSWER, _REPORT, _GUIDELINE)
+_PARTS: tuple[statements.Columns[Any], ...] = (_LABEL, _DRAFT, _ANSWER, _REPORT, _GUIDELINE)
 _DESK = f"""
 SELECT {_LABEL.of("l")}, {_DRAFT.of("d")}, {_ANSWER.of("a")}, {_REPORT.of("k")}, {_GUIDELINE.of("g")}
 FROM annotation_trace t
@@ -368,7 +377,10 @@ WHERE t.id = %(trace)s
 
 
 def on_the_desk(trace: Trace, person: User) -> OnTheDesk:
-    """Return the person's label and draft, the key in force and their report on it, the guideline; one query."""
+    """Return the person's label and draft, the key in force and their report on it, the guideline; three queries.
+
+    With them the tokens of all traces of the question, and the person's progress.
+    """
     values = {
         "trace": trace.pk,
         "question": trace.question_id,
@@ -376,14 +388,29 @@ def on_the_desk(trace: Trace, person: User) -> OnTheDesk:
         "person": person.pk,
         "name": labeller_name(person),
     }
-    found = statements.row(_DESK, values)
-    if found is None:
-        return OnTheDesk(None, None, None, None, None)
+    beside, tokens, counts = statements.together(
+        (_DESK, values),
+        (_TOKENS, {"question": trace.question_id}),
+        _progress_asked(trace.study, person),
+    )
+    found = list(beside[0]) if beside else [None] * sum(map(len, _PARTS))
     parts: list[Any] = []
     for columns in _PARTS:
         parts.append(columns.build_or_none(found[: len(columns)]))
         found = found[len(columns) :]
-    return OnTheDesk(*parts)
+    label, draft, answer, report, guideline = parts
+    return OnTheDesk(
+        label=label,
+        draft=draft,
+        answer=answer,
+        key_report=report,
+        guideline=guideline,
+        tokens=[token for _, token in tokens],
+        progress=_progress(trace.study, person, counts),
+    )
+
+
+_TOKENS = "SELECT question_id, token FROM annotation_trace WHERE question_id = %(question)s"
 
 
 def tokens_by_question(question_ids: set[int]) -> dict[int, list[str]]:
@@ -391,10 +418,7 @@ def tokens_by_question(question_ids: set[int]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     if len(question_ids) == 1:
         (only,) = question_ids
-        rows: Any = statements.rows(
-            "SELECT question_id, token FROM annotation_trace WHERE question_id = %(question)s",
-            {"question": only},
-        )
+        rows: Any = statements.rows(_TOKENS, {"question": only})
     else:
         rows = Trace.objects.filter(question_id__in=question_ids).values_list("question_id", "token")
     for question_id, token in rows:

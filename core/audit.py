@@ -113,10 +113,11 @@ def record(
         "previous": previous,
         "digest": entry_digest,
     }
-    added = statements.row(_ADD, values)
-    statements.rows(_MOVE, {"chain": key, "sequence": sequence, "digest": entry_digest})
+    (added,), _ = statements.together(
+        (_ADD, values), (_MOVE, {"chain": key, "sequence": sequence, "digest": entry_digest})
+    )
     return AuditEntry(
-        pk=added[0] if added else None,
+        pk=added[0],
         chain_id=key,
         sequence=sequence,
         at=at,

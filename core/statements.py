@@ -35,7 +35,7 @@ def together(*asked: tuple[str, Mapping[str, Any]]) -> list[list[tuple[Any, ...]
     that fails, none runs.
     """
     database = connections[DEFAULT_DB_ALIAS]
-    if database.vendor == "postgresql" and not database.queries_logged:
+    if asked and database.vendor == "postgresql" and not database.queries_logged:
         return _prepared(database, asked)
     return [_one(database, statement, values) for statement, values in asked]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -46,7 +48,6 @@ def submit_label(
     values = (final_correct, first_error_step, comment, pilot)
     try:
         with transaction.atomic():
-            tally.hold(trace.study_id)
             return _record(trace, person, values, expected_revision, active_seconds)
     except IntegrityError:
         # A simultaneous request of the same person took this revision. What it wrote stands.
@@ -93,12 +94,15 @@ _DROP_HOLD = "DELETE FROM annotation_reservation WHERE trace_id = %(trace)s AND 
 
 
 def _before(trace: Trace, person: User) -> tuple[str | None, int | None, int | None, Label | None]:
-    """Return the trace's kind of check item, the guideline in force (key, version) and the person's label."""
+    """Return the trace's kind of check item, the guideline in force (key, version) and the person's label.
+
+    They stand as they are once recounts are kept away, until the transaction ends.
+    """
     values = {"trace": trace.pk, "study": trace.study_id, "name": labeller_name(person)}
-    found = statements.row(_BEFORE, values)
-    if found is None:
+    *_, found = statements.together(*tally.holding(trace.study_id), (_BEFORE, values))
+    if not found:
         return None, None, None, None
-    kind, guideline, version, *label = found
+    kind, guideline, version, *label = found[0]
     return kind, guideline, version, _LABEL.build_or_none(label)
 
 
@@ -138,11 +142,10 @@ def _record(
         supersedes=standing,
         source="desk",
     )
-    _insert(label)
+    # Before what others count in too: those rows are locked for as short a time as can be.
+    _insert(label, _finishing(trace, person))
     if pilot:
         PilotJudgement.objects.create(label=label, coherence=pilot.coherence, error_type=pilot.error_type)
-    # Before what others count in too: those rows are locked for as short a time as can be.
-    _finish(trace, person)
     if standing is None:
         _tell(trace)
     # A ruling locks its dispute first and the audit chain last, and so must this.
@@ -193,16 +196,21 @@ def _active_seconds(told: int | None, standing: Label | None) -> int | None:
     return max(0, min(told, most))
 
 
-def _insert(label: Label) -> None:
-    """Write a new label; IntegrityError if its revision is taken."""
-    label.pk = statements.rows(_ADD, {field.attname: getattr(label, field.attname) for field in _NEW})[0][0]
+def _insert(label: Label, afterwards: list[tuple[str, dict[str, Any]]]) -> None:
+    """Write a new label, and run what follows; IntegrityError if its revision is taken."""
+    values = {field.attname: getattr(label, field.attname) for field in _NEW}
+    label.pk = statements.together((_ADD, values), *afterwards)[0][0][0]
     label._state.adding = False
 
 
 def _finish(trace: Trace, person: User) -> None:
+    statements.together(*_finishing(trace, person))
+
+
+def _finishing(trace: Trace, person: User) -> list[tuple[str, dict[str, Any]]]:
+    """Return what removes the draft and the hold of a trace that is labelled."""
     values = {"trace": trace.pk, "person": person.pk}
-    statements.rows(_DROP_DRAFT, values)
-    statements.rows(_DROP_HOLD, values)
+    return [(_DROP_DRAFT, values), (_DROP_HOLD, values)]
 
 
 def _values(label: Label, trace: Trace) -> tuple[bool, int | None, str, PilotValues]:

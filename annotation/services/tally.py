@@ -107,12 +107,16 @@ WHERE study_id = %(study)s AND labeller <> %(labeller)s AND labeller IN (
 
 def hold(study_id: int, *, recount: bool = False) -> None:
     """Keep recounts away until the transaction ends; with `recount`, single changes too."""
-    if connection.vendor == "postgresql":
-        name = "pg_advisory_xact_lock" if recount else "pg_advisory_xact_lock_shared"
-        statements.rows(
-            f"SELECT {name}(CAST(%(lock)s AS integer), CAST(%(study)s AS integer))",
-            {"lock": LOCK, "study": study_id},
-        )
+    statements.together(*holding(study_id, recount=recount))
+
+
+def holding(study_id: int, *, recount: bool = False) -> list[tuple[str, dict[str, Any]]]:
+    """Return what `hold` asks, to be sent before something else; SQLite has one writer at a time and needs none."""
+    if connection.vendor != "postgresql":
+        return []
+    name = "pg_advisory_xact_lock" if recount else "pg_advisory_xact_lock_shared"
+    statement = f"SELECT {name}(CAST(%(lock)s AS integer), CAST(%(study)s AS integer))"
+    return [(statement, {"lock": LOCK, "study": study_id})]
 
 
 def refresh(study: Study) -> None:
@@ -175,6 +179,7 @@ def label_added(*, trace: Trace, labeller: str) -> None:
         return
     labels, wanted, included = row
     complete, begun = labels == wanted, labels == 1
+    asked: list[tuple[str, dict[str, Any]]] = []
     if complete or begun:
         # First: whoever completes a trace changes other people's rows too, in no order; the study's row lets only
         # one at a time do so.
@@ -184,15 +189,19 @@ def label_added(*, trace: Trace, labeller: str) -> None:
             "complete": int(complete),
             "human": int(begun and bool(included)),
         }
-        statements.rows(ONE_STUDY, counts)
-    if not wanted:
-        return
-    _count(trace, labeller, mine=1, passed=int(labels < wanted), was_open=int(labels <= wanted))
-    if complete:
-        statements.rows(OTHERS, {"study": trace.study_id, "labeller": labeller, "trace": trace.pk})
+        asked.append((ONE_STUDY, counts))
+    if wanted:
+        asked.append(
+            _counting(trace, labeller, mine=1, passed=int(labels < wanted), was_open=int(labels <= wanted))
+        )
+        if complete:
+            asked.append((OTHERS, {"study": trace.study_id, "labeller": labeller, "trace": trace.pk}))
+    statements.together(*asked)
 
 
-def _count(trace: Trace, labeller: str, *, mine: int, passed: int, was_open: int) -> None:
+def _counting(
+    trace: Trace, labeller: str, *, mine: int, passed: int, was_open: int
+) -> tuple[str, dict[str, Any]]:
     values = {
         "study": trace.study_id,
         "labeller": labeller,
@@ -201,14 +210,14 @@ def _count(trace: Trace, labeller: str, *, mine: int, passed: int, was_open: int
         "was_open": was_open,
         "trace": trace.pk,
     }
-    statements.rows(ONE_PERSON, values)
+    return ONE_PERSON, values
 
 
 def skip_added(*, trace: Trace, person: User) -> None:
     """Count a person's first skip of a trace that they have not labelled."""
     row = TraceProgress.objects.filter(trace=trace, labels__lt=F("wanted")).exists()
     if row and not trace.labels.filter(arm="human", labeller=labeller_name(person)).exists():
-        _count(trace, labeller_name(person), mine=0, passed=1, was_open=0)
+        statements.rows(*_counting(trace, labeller_name(person), mine=0, passed=1, was_open=0))
 
 
 def sampled(study: Study) -> set[int]:
