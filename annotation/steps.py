@@ -36,16 +36,31 @@ def cut(text: str) -> Cut:
     With fewer than two markers the whole text is one step and `kind` is `unsegmented`; otherwise what stands
     before (1) is the preamble, which belongs to no step.
     """
-    starts: list[int] = []
-    for marker in MARKER.finditer(text):
-        # Compared as text: int() refuses numbers of thousands of digits.
-        if marker.group(1).lstrip("0") == str(len(starts) + 1):
-            starts.append(marker.start())
+    starts = _padded_starts(text) if "(0" in text else _starts(text)
     if len(starts) < 2:
         return Cut("", (text,), UNSEGMENTED)
     ends = [*starts[1:], len(text)]
     steps = tuple(text[start:end] for start, end in zip(starts, ends, strict=True))
     return Cut(text[: starts[0]], steps, NUMBERED)
+
+
+def _starts(text: str) -> list[int]:
+    starts: list[int] = []
+    position = text.find("(1)")
+    while position >= 0:
+        starts.append(position)
+        position = text.find(f"({len(starts) + 1})", position + 1)
+    return starts
+
+
+def _padded_starts(text: str) -> list[int]:
+    """Return the same where numbers may have zeros before them."""
+    starts: list[int] = []
+    for marker in MARKER.finditer(text):
+        # Compared as text: int() refuses numbers of thousands of digits.
+        if marker.group(1).lstrip("0") == str(len(starts) + 1):
+            starts.append(marker.start())
+    return starts
 
 
 def listed(steps: Sequence[str]) -> Cut:

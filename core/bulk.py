@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from json.encoder import encode_basestring
 from typing import Any, TypeVar
 
-from django.db import connections, models, router, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, models, router, transaction
 from django.utils import timezone
 
 M = TypeVar("M", bound=models.Model)
@@ -22,14 +25,27 @@ def insert(rows: Sequence[M]) -> None:
     Objects that the rows refer to must have been inserted before. What `bulk_create` would refuse is refused
     here with the same errors: the database checks every constraint of a copied row. Signals are not sent.
     """
+    with inserting(rows):
+        pass
+
+
+@contextmanager
+def inserting(rows: Sequence[M]) -> Iterator[None]:
+    """Do as `insert` does; PostgreSQL goes on with it while the body runs, which must ask the database nothing.
+
+    Where the body fails nothing is inserted.
+    """
     if not rows:
+        yield
         return
     model = type(rows[0])
     using = router.db_for_write(model)
     connection = connections[using]
     if connection.vendor != "postgresql" or any(row.pk is not None for row in rows):
         manager: models.Manager[Any] = model._default_manager
-        manager.using(using).bulk_create(rows, batch_size=CHUNK)
+        with transaction.atomic(using=using):
+            manager.using(using).bulk_create(rows, batch_size=CHUNK)
+            yield
         return
     meta = model._meta
     assert meta.pk is not None
@@ -55,12 +71,36 @@ def insert(rows: Sequence[M]) -> None:
             ):
                 for row in rows:
                     copy.write_row([value(row) for value in values])
+                yield
         except BaseException:
             for row in rows:
                 row.pk = None
             raise
     for row in rows:
         row._state.adding, row._state.db = False, using
+
+
+def check_references_at_once() -> None:
+    """Let PostgreSQL check the references of rows with the statement that writes them, until the transaction ends.
+
+    It would keep a list of all of them, and check them in one go before the commit.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector away: rows by the thousand hold no cycles, and it would walk them time and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _reader(field: models.Field[Any, Any], now: datetime) -> Value:
@@ -70,13 +110,19 @@ def _reader(field: models.Field[Any, Any], now: datetime) -> Value:
         return _reference(field)
     if isinstance(field, models.JSONField):
         encoder = field.encoder
-        return lambda row: json.dumps(getattr(row, name), cls=encoder, ensure_ascii=False)
+        return lambda row: _json(getattr(row, name), encoder)
     if isinstance(field, models.DateTimeField) and (field.auto_now or field.auto_now_add):
         return lambda row: _stamp(row, name, now)
     if isinstance(field, models.CharField | models.TextField):
         # A member of TextChoices would be written by its name.
         return lambda row: None if (value := getattr(row, name)) is None else str(value)
     return lambda row: getattr(row, name)
+
+
+def _json(value: Any, encoder: type[json.JSONEncoder] | None) -> str:
+    if encoder is None and isinstance(value, list) and all(type(part) is str for part in value):
+        return f"[{', '.join(map(encode_basestring, value))}]"  # a list of texts, in a third of the time
+    return json.dumps(value, cls=encoder, ensure_ascii=False)
 
 
 def _stamp(row: models.Model, name: str, now: datetime) -> datetime:

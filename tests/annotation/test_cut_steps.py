@@ -59,6 +59,13 @@ def test_each_step_begins_with_its_own_number(text: str) -> None:
             assert int(step[1 : step.index(")")]) == number
 
 
+@given(texts)
+def test_zeros_before_every_number_change_no_place(text: str) -> None:
+    pieces, padded = cut(text), cut(text.replace("(", "(0"))
+    assert padded.kind == pieces.kind
+    assert [part.replace("(0", "(") for part in padded.steps] == list(pieces.steps)
+
+
 def test_the_kinds_are_those_of_the_model() -> None:
     assert {NUMBERED, LISTED, UNSEGMENTED, "text_free"} == set(Trace.Cut.values)
 

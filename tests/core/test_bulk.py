@@ -91,6 +91,20 @@ def test_the_database_refuses_the_same_rows(study: Study) -> None:
     assert Label.objects.count() == 0
 
 
+def test_nothing_is_inserted_where_what_runs_meanwhile_fails(study: Study) -> None:
+    rows = [Question(study=study, external_id=f"q{number}") for number in range(3)]
+    with pytest.raises(ZeroDivisionError), bulk.inserting(rows):
+        _ = 1 / 0
+    assert not Question.objects.exists()
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite checks references at the end alone")
+def test_references_are_checked_with_the_rows_that_have_them(study: Study) -> None:
+    bulk.check_references_at_once()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        bulk.insert([Question(study_id=study.pk + 1000, external_id="q")])
+
+
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite does not limit the length of a text")
 def test_a_text_that_is_too_long_is_a_data_error(study: Study) -> None:
     with pytest.raises(DataError), transaction.atomic():
