@@ -123,11 +123,13 @@ def formula_html(tex: str, *, display: bool, source: str) -> str:
 def _check_bounds(tex: str, *, factor: int = 1) -> None:
     if len(tex) > MAX_LENGTH * factor:
         raise Unreadable(f"longer than {MAX_LENGTH} characters")
-    if _DEFINITION.search(tex):
+    # What is counted first is more than what is looked for, and counting is quick.
+    if "\\" in tex and _DEFINITION.search(tex):
         raise Unreadable("defines commands")
-    commands = _COMMAND.findall(tex)
-    if len(commands) > MAX_COMMANDS:
+    if tex.count("\\") > MAX_COMMANDS and len(_COMMAND.findall(tex)) > MAX_COMMANDS:
         raise Unreadable(f"more than {MAX_COMMANDS} commands")
+    if tex.count("{") <= MAX_BRACES * factor:
+        return
     depth = 0
     for character in _COMMAND.sub("", tex):
         if character == "{":
@@ -158,11 +160,14 @@ def _unclosed(tex: str) -> int:
 
 
 def _check_search(tex: str) -> None:
-    if len(tex) << min(_unclosed(tex), 60) > MAX_SEARCH:
+    most = tex.count("(") + tex.count("[") + tex.count("\\")
+    if len(tex) << min(most, 60) > MAX_SEARCH and len(tex) << min(_unclosed(tex), 60) > MAX_SEARCH:
         raise Unreadable("too many brackets are never closed")
 
 
 def _check_depth(markup: str) -> None:
+    if markup.count("<") <= MAX_DEPTH:
+        return
     depth = 0
     for closing, empty in _TAG.findall(markup):
         if closing:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.mathtext import excerpt, render, render_inline
+from core.mathtext import excerpt, markup, render, render_inline
 from core.mathtext import mathml as formulas
 from core.mathtext.scan import Formula, split
 
@@ -381,3 +381,16 @@ def test_brackets_that_nothing_closes_do_not_double_the_work_each(tex: str) -> N
 )
 def test_brackets_as_people_write_them_are_typeset(tex: str) -> None:
     assert "formula-error" not in render(f"${tex}$")
+
+
+SIGNS = "ab A(.,;:)?!+-=/'\"@%^{}1 2\n\t*`_[]<>&#|~\\é“”\u00a0\ue000\x0b\u2028"
+WORDS = ["$x$", "$$y$$", r"\(z\)", r"\[w\]", "http://a.b", "1. ", "- ", "a_b", "--", "ab ", "cd\n", "Then"]
+PIECES = st.sampled_from([*SIGNS, *WORDS])
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.booleans())
+def test_prose_is_written_as_markdown_would_write_it(text: str, inline: bool) -> None:
+    found = markup.to_html(text, inline=inline)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markup, "_PROSE", re.compile("(?!)"))
+        assert markup.to_html(text, inline=inline) == found
