@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db.models import (
@@ -298,8 +298,7 @@ def _progress(study: Study, person: User, rows: list[tuple[Any, ...]]) -> Progre
     left = total - complete - passed - held
     if study.sharing == Study.Sharing.TOGETHER:
         left = open_to(study, person).count()
-    if isinstance(free_at, str):  # SQLite has no times of its own
-        free_at = datetime.fromisoformat(free_at).replace(tzinfo=UTC)
+    free_at = statements.instant(free_at)
     return Progress(total, complete, labelled, mine, skipped, left, held, free_at, guideline)
 
 

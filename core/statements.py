@@ -7,7 +7,7 @@ to run it: there they are prepared once for each connection.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -38,6 +38,11 @@ def together(*asked: tuple[str, Mapping[str, Any]]) -> list[list[tuple[Any, ...]
     if asked and database.vendor == "postgresql" and not database.queries_logged:
         return _prepared(database, asked)
     return [_one(database, statement, values) for statement, values in asked]
+
+
+def instant(value: Any) -> Any:
+    """Return a time that a function of the database gave; SQLite, which has none of its own, gives its text."""
+    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
 
 
 def _one(database: BaseDatabaseWrapper, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:

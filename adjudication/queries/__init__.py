@@ -6,6 +6,7 @@ from adjudication.queries.disputes import (
     KINDS,
     OF_KIND,
     ORDERS,
+    count_traces,
     decided_with_debate,
     dispute_counts,
     disputes_by_key,
@@ -20,6 +21,7 @@ from adjudication.queries.disputes import (
     shows_proposals,
     standing_decision,
     standing_decisions,
+    standing_disputes,
 )
 from adjudication.queries.labels import (
     OneArmTrace,
@@ -65,6 +67,7 @@ __all__ = [
     "agreement_of",
     "card_of",
     "consulted_for",
+    "count_traces",
     "critical_labels",
     "critical_labels_by_key",
     "critical_traces",
@@ -100,6 +103,7 @@ __all__ = [
     "standards_of",
     "standing_decision",
     "standing_decisions",
+    "standing_disputes",
     "stated_gaps",
     "tallies",
 ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from adjudication.judgements import Judgement
 from adjudication.masking import Proposal, proposals
 from adjudication.models import Decision, Dispute, ReferenceStandard
-from annotation.models import DebateRound, Label, Study, Trace
+from annotation.models import DebateRound, Label, Question, Study, Trace
+from core import statements
 
 KINDS = ("answer", "presence", "step", "single")
 OF_KIND = {
@@ -30,6 +32,35 @@ ORDERS: dict[str, tuple[str, ...]] = {
     "question": ("words", "token"),
     "length": ("n_steps", "token"),
 }
+
+
+_STANDING = """
+SELECT d.id, d.trace_id, d.status,
+    d.differs_in_answer, d.differs_in_presence, d.differs_in_step, d.by_rule, d.awaits_labels
+FROM adjudication_dispute d JOIN annotation_trace t ON t.id = d.trace_id
+WHERE d.study_id = %(study)s AND d.status <> 'withdrawn'
+"""
+_TRACES = """
+SELECT COUNT(*) FROM annotation_trace t JOIN annotation_question q ON q.id = t.question_id
+WHERE t.study_id = %(study)s AND q.status = 'included'
+AND NOT EXISTS (SELECT 1 FROM annotation_checkitem c WHERE c.trace_id = t.id)
+"""
+
+
+def standing_disputes(study: Study, *, question: Question | None = None) -> list[tuple[Any, ...]]:
+    """Return (key, trace, status, and the fields of a State) of the disputes that are not withdrawn."""
+    return statements.rows(*_of(study, question, _STANDING))
+
+
+def count_traces(study: Study, *, question: Question | None = None) -> int:
+    """Return the number of traces of included questions that are no check items."""
+    return int(statements.rows(*_of(study, question, _TRACES))[0][0])
+
+
+def _of(study: Study, question: Question | None, statement: str) -> tuple[str, dict[str, int]]:
+    if question is None:
+        return statement, {"study": study.pk}
+    return statement + " AND t.question_id = %(question)s", {"study": study.pk, "question": question.pk}
 
 
 def judgements_on(trace: Trace) -> list[Judgement]:

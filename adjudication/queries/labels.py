@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from adjudication.models import Rules, StatedGap
 from annotation.masking import letters
@@ -53,38 +53,44 @@ class Tally:
         return self.right == self.labels and self.with_step == self.labels
 
 
-def current_labels(study: Study, *, question: Question | None = None) -> QuerySet[Label]:
-    """Return the labels that no other supersedes, on included questions (of one question, if named).
+def current_labels(study: Study) -> QuerySet[Label]:
+    """Return the labels that no other supersedes, on included questions.
 
     Labels on check items of the training count in nothing.
     """
-    labels = Label.objects.filter(
+    return Label.objects.filter(
         trace__study=study,
         trace__question__status=Question.Status.INCLUDED,
         trace__check_item__isnull=True,
         superseded_by__isnull=True,
     )
-    return labels if question is None else labels.filter(trace__question=question)
+
+
+# Plain SQL, as what else a new label asks: Django takes longer to compose it than a database to answer.
+_TALLIES = """
+SELECT l.trace_id, COUNT(*), COUNT(CASE WHEN l.arm = 'human' THEN 1 END),
+    COUNT(CASE WHEN l.arm = 'debate' THEN 1 END), COUNT(CASE WHEN l.final_correct THEN 1 END),
+    COUNT(l.first_error_step), MIN(l.first_error_step), MAX(l.first_error_step), MAX(l.created_at)
+FROM annotation_label l
+JOIN annotation_trace t ON t.id = l.trace_id
+JOIN annotation_question q ON q.id = t.question_id
+WHERE t.study_id = %(study)s AND q.status = 'included'
+AND NOT EXISTS (SELECT 1 FROM annotation_checkitem c WHERE c.trace_id = t.id)
+AND NOT EXISTS (SELECT 1 FROM annotation_label n WHERE n.supersedes_id = l.id)
+"""
+_BY_TRACE = " GROUP BY l.trace_id"
+_OF_QUESTION = " AND t.question_id = %(question)s"
 
 
 def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
     """Return one tally for each labelled trace on an included question."""
-    rows = (
-        current_labels(study, question=question)
-        .order_by()
-        .values("trace_id")
-        .annotate(
-            labels=Count("id"),
-            human=Count("id", filter=Q(arm=Label.Arm.HUMAN)),
-            debate=Count("id", filter=Q(arm=Label.Arm.DEBATE)),
-            right=Count("id", filter=Q(final_correct=True)),
-            with_step=Count("first_error_step"),
-            lowest_step=Min("first_error_step"),
-            highest_step=Max("first_error_step"),
-            newest=Max("created_at"),
-        )
-    )
-    return [Tally(**row) for row in rows]
+    values = {"study": study.pk}
+    statement = _TALLIES
+    if question is not None:
+        values["question"] = question.pk
+        statement += _OF_QUESTION
+    rows = statements.rows(statement + _BY_TRACE, values)
+    return [Tally(*[*counts, statements.instant(newest)]) for *counts, newest in rows]
 
 
 _MAY_CONCERN = """
@@ -147,16 +153,30 @@ def one_arm_traces(study: Study) -> list[OneArmTrace]:
     ]
 
 
+_RULES = statements.Columns(Rules)
+_RULES_OF = f"SELECT {_RULES.of('r')} FROM adjudication_rules r WHERE r.study_id = %(study)s"  # noqa: S608
+# First revisions only: there is an index on those of the debate.
+_DEBATE_BEGAN = """
+SELECT EXISTS (SELECT 1 FROM annotation_label l JOIN annotation_trace t ON t.id = l.trace_id
+    WHERE t.study_id = %(study)s AND l.arm = 'debate' AND l.revision = 1)
+"""
+
+
 def rules_of(study: Study) -> Rules:
     """Return the study's rules of adjudication; the defaults, unsaved, where none were set."""
-    return Rules.objects.filter(study=study).first() or Rules(study=study)
+    found = statements.row(_RULES_OF, {"study": study.pk})
+    if found is None:
+        return Rules(study=study)
+    rules = _RULES.build(found)
+    rules.study = study
+    return rules
 
 
 def debate_is_expected(study: Study, rules: Rules) -> bool:
     """Whether every trace should have a label of the debate: by the rules, or because the debate has begun."""
     if rules.debate_expected == Rules.Expected.AUTO:
-        # First revisions only: there is an index on those of the debate.
-        return Label.objects.filter(trace__study=study, arm=Label.Arm.DEBATE, revision=1).exists()
+        found = statements.row(_DEBATE_BEGAN, {"study": study.pk})
+        return found is not None and bool(found[0])
     return rules.debate_expected == Rules.Expected.YES
 
 

@@ -13,7 +13,7 @@ from adjudication import queries
 from adjudication.models import Dispute
 from adjudication.services.carried import carried_labels
 from adjudication.services.locking import lock_study
-from adjudication.services.states import STATE_FIELDS, State, wanted_states
+from adjudication.services.states import State, wanted_states
 from annotation import hooks
 from annotation.models import Question, Study, Trace
 from core import audit
@@ -68,23 +68,13 @@ def _recompute(study: Study, question: Question | None) -> Summary:
     if question is None:
         lock_study(study.pk)  # two that go through all disputes would lock them in different orders
     tallies = {tally.trace_id: tally for tally in queries.tallies(study, question=question)}
-    scope = Dispute.objects.filter(study=study)
-    traces = Trace.objects.filter(
-        study=study, question__status=Question.Status.INCLUDED, check_item__isnull=True
-    )
-    if question is not None:
-        scope = scope.filter(trace__question=question)
-        traces = traces.filter(question=question)
     wanted = wanted_states(study, tallies.values(), question=question)
 
     decided: set[int] = set()
     moved: dict[State, list[int]] = {}
     agreed: list[int] = []
     seen: set[int] = set()
-    standing = scope.exclude(status=Dispute.Status.WITHDRAWN).values_list(
-        "pk", "trace_id", "status", *STATE_FIELDS
-    )
-    for pk, trace_id, status, *state in standing:
+    for pk, trace_id, status, *state in queries.standing_disputes(study, question=question):
         seen.add(trace_id)
         if status == Dispute.Status.DECIDED:
             decided.add(trace_id)
@@ -122,7 +112,7 @@ def _recompute(study: Study, question: Question | None) -> Summary:
         agreeing=sum(1 for tally in tallies.values() if not tally.differs and tally.human and tally.debate),
         human_only=sum(1 for tally in tallies.values() if not tally.debate),
         debate_only=sum(1 for tally in tallies.values() if not tally.human),
-        unlabelled=traces.count() - len(tallies),
+        unlabelled=queries.count_traces(study, question=question) - len(tallies),
     )
     return summary
 

@@ -21,7 +21,6 @@ class State(NamedTuple):
     awaits_labels: bool
 
 
-STATE_FIELDS = State._fields
 FEW = 500  # so many keys fit into one statement on either database
 
 
