@@ -93,6 +93,7 @@ def tallies(study: Study, *, question: Question | None = None) -> list[Tally]:
     return [Tally(*[*counts, statements.instant(newest)]) for *counts, newest in rows]
 
 
+# Counted by trace, lest the disputes of all questions are gone through for one.
 _MAY_CONCERN = """
 SELECT EXISTS (
     SELECT 1 FROM annotation_label l JOIN annotation_trace t ON t.id = l.trace_id
@@ -103,8 +104,8 @@ SELECT EXISTS (
     OR COUNT(l.first_error_step) NOT IN (0, COUNT(*))
     OR MIN(l.first_error_step) <> MAX(l.first_error_step)
 ) OR EXISTS (
-    SELECT 1 FROM adjudication_dispute d JOIN annotation_trace t ON t.id = d.trace_id
-    WHERE t.question_id = %(question)s AND d.status = 'open'
+    SELECT 1 FROM annotation_trace t WHERE t.question_id = %(question)s AND 0 < (
+        SELECT COUNT(*) FROM adjudication_dispute d WHERE d.trace_id = t.id AND d.status = 'open')
 ) OR EXISTS (
     SELECT 1 FROM adjudication_rules r WHERE r.study_id = %(study)s AND r.one_arm <> 'none'
 )

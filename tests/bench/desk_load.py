@@ -87,6 +87,20 @@ with connection.cursor() as cursor:
 print(json.dumps({"sessions": sessions, "imported": imported, "recount": recount,
                   "traces": study.traces.count(), "labels": Label.objects.count()}))
 """
+EXPORT = """
+import itertools, json, sys, time, django
+django.setup()
+from annotation.exports.columns import LABEL_COLUMNS
+from annotation.exports.labels import label_rows
+from annotation.exports.streams import FORMATS
+from annotation.models import Study
+from tests.bench.measure import peak_mb
+before, begun = peak_mb(), time.perf_counter()
+rows = itertools.islice(label_rows(Study.objects.get(slug="bench")), int(sys.argv[1]))
+with open(sys.argv[2], "wb") as file:
+    file.writelines(FORMATS["csv"].stream(rows, LABEL_COLUMNS))
+print(json.dumps([time.perf_counter() - begun, before, peak_mb()]))
+"""
 VERIFY = """
 import django
 django.setup()
@@ -373,6 +387,10 @@ def _measured(database: str, home: Path, path: Path) -> Iterator[Figure]:
         )
         for words, times in (("next", together.claim), ("read", together.read), ("save", together.save)):
             yield told(f"  {words}, {PEOPLE} people at once", times)
+    for size in (labels // 10, labels):
+        file = str(home / "labels.csv")
+        seconds, before, peak = json.loads(_python(EXPORT, database, home, str(size), file))
+        yield Figure(f"export of {size:,} labels", seconds, f"peak {peak:.0f} MB, {before:.0f} MB before")
     wrong, kept = _python(VERIFY, database, home).split()
     done = single.loops + together.loops
     yield Figure("labels kept, of those saved", 0, f"{kept} of {done}; counts that are wrong: {wrong}")
