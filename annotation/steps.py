@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # Values of Trace.Cut; written out so that this module needs no Django.
 NUMBERED, LISTED, UNSEGMENTED = "numbered", "listed", "unsegmented"
@@ -14,8 +14,7 @@ NUMBERED, LISTED, UNSEGMENTED = "numbered", "listed", "unsegmented"
 MARKER = re.compile(r"\(([0-9]+)\)")
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(NamedTuple):
     """A text in steps: `preamble + "".join(steps)` is the text, to the character."""
 
     preamble: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from annotation.steps import Cut
 
@@ -36,8 +37,7 @@ class LabelRecord:
         )
 
 
-@dataclass(frozen=True)
-class TraceRecord:
+class TraceRecord(NamedTuple):
     """One trace. Without a response label it takes the next free letter of its question."""
 
     cut: Cut
