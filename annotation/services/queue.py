@@ -53,6 +53,7 @@ WHERE p.trace_id = %(trace)s AND p.wanted > p.labels + (SELECT COUNT(*) FROM ann
 ON CONFLICT (trace_id, person_id) DO UPDATE SET expires_at = excluded.expires_at
 RETURNING id
 """
+_DO_NOT_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
 
 
 class InvalidSkip(UserError):
@@ -66,7 +67,11 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
 
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
     the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
+
+    A new hold is answered before it is on PostgreSQL's disk, unless the claim is part of a larger transaction: a
+    server that fails in that moment forgets it as a whole, and the trace may be handed out once more.
     """
+    alone = not connection.in_atomic_block
     with transaction.atomic():
         stand = queries.standing(study, person)
         if not stand.may_read or stand.paused:
@@ -81,7 +86,7 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person, stand):
-            trace = _claim(study, person, row)
+            trace = _claim(study, person, row, alone=alone)
             if trace is not None:
                 if study.sharing != Study.Sharing.FREE:
                     Assignment.objects.get_or_create(question_id=trace.question_id, person=person)
@@ -265,7 +270,7 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
         level, priority, wrapped, after = level - 1, -1, False, ""
 
 
-def _claim(study: Study, person: User, row: TraceProgress) -> Trace | None:
+def _claim(study: Study, person: User, row: TraceProgress, *, alone: bool = False) -> Trace | None:
     """Lock a candidate, look again whether others have filled it, and hold it; None if so, or if somebody has it."""
     if statements.row(_lock_statement(), {"trace": row.pk}) is None:
         return None
@@ -277,7 +282,10 @@ def _claim(study: Study, person: User, row: TraceProgress) -> Trace | None:
     # of its own: it must see what was there when the lock was had.
     now = timezone.now()
     values = {"trace": row.pk, "person": person.pk, "now": now, "until": now + timedelta(minutes=HOLD)}
-    if statements.row(_HOLD_IF_OPEN, values) is None:
+    asked = [(_HOLD_IF_OPEN, values)]
+    if alone and connection.vendor == "postgresql":
+        asked.insert(0, (_DO_NOT_WAIT, {}))
+    if not statements.together(*asked)[-1]:
         return None
     trace = _HANDED.build([row.pk, row.token, study.pk, row.question_id])
     trace.study = study
