@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 MINUS = "−"
 
@@ -63,11 +62,6 @@ def words(text: str) -> Cell:
 def count(value: int, link: str = "") -> Cell:
     """Return a cell of a count."""
     return Cell(str(value), link=link)
-
-
-def link(**asked: str) -> str:
-    """Return the query that lists the traces of a condition, monitor, cell, outcome or place."""
-    return urlencode({name: value for name, value in asked.items() if value})
 
 
 def share(record: dict[str, Any], name: str) -> str:

@@ -11,7 +11,7 @@ from core.models import User
 from monitoring.graders.build import grading_error
 from monitoring.report.queries import document_of
 from monitoring.report.services import compute_report
-from monitoring.report.tables_grading import grading_tables
+from monitoring.report.tables.grading import grading_tables
 from tests.adjudication.build import make_dispute
 from tests.monitoring.report_build import make_monitor, make_run, small_study
 

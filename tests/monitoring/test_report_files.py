@@ -19,13 +19,14 @@ from django.db import transaction
 
 from annotation.models import Study, Trace
 from monitoring.report import figures, series_more, svg_more
+from monitoring.report.cells import as_text
 from monitoring.report.csvs import csv_files
 from monitoring.report.figures import write_figures
 from monitoring.report.latex import escape, latex_file
 from monitoring.report.sentences import small_print, summary
 from monitoring.report.series import ladder_panels, localisation_panel, place_bars
 from monitoring.report.svg import bars_svg, legend_mark, panel_svg
-from monitoring.report.tables import as_text, tables
+from monitoring.report.tables import tables
 from stats.report import Options
 from tests.monitoring.report_build import load_release, make_monitor, make_run, small_study
 from tests.monitoring.test_report_build import flag_errors, report_of

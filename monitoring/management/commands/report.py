@@ -12,6 +12,7 @@ from annotation.models import Study
 from core.errors import UserError
 from core.management.base import FalsestepCommand, count
 from monitoring.report.build import build_named
+from monitoring.report.cells import as_text
 from monitoring.report.compare import changed_labels, comparison, comparison_tables
 from monitoring.report.csvs import csv_files
 from monitoring.report.latex import latex_file
@@ -21,7 +22,7 @@ from monitoring.report.queries import document_of, standard_for
 from monitoring.report.released import read_release
 from monitoring.report.selection import LENGTHS, Selection, choices
 from monitoring.report.services import compute_report
-from monitoring.report.tables import as_text, tables
+from monitoring.report.tables import tables
 from stats.report import CONVENTIONS, OWN, Options
 
 SELECTING = ("generator", "subject", "length")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, count, figure, link, words
+from monitoring.report.cells import MINUS, Cell, Table, count, figure, words
+from monitoring.report.links import link
 
 TITLE = "Monitors as graders"
 

@@ -1,0 +1,28 @@
+"""Where a number leads: the query that lists the traces it is made of."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+# All ready traces of the standard: a query all the same, since a number without one has no link.
+ALL = "all=1"
+# The traces that a figure is over, where they are not all.
+BEHIND = {
+    "flag_rate": {"said": "valid"},
+    "sensitivity": {"cell": "error", "said": "valid"},
+    "specificity": {"cell": "clean", "said": "valid"},
+    "balanced_accuracy": {"said": "valid"},
+    "auc": {"said": "valid"},
+    "L0": {"cell": "error"},
+    "L0_chance": {"cell": "error"},
+    "L0_skill": {"cell": "error"},
+    "L0_in_range": {"cell": "error"},
+    "L1": {"cell": "error"},
+    "wrong": {"cell": "wrong", "said": "valid"},
+    "critical": {"cell": "critical", "said": "valid"},
+}
+
+
+def link(**asked: str) -> str:
+    """Return the query that lists the traces of a condition, monitor, cell, outcome or place; see `behind.PARTS`."""
+    return urlencode({name: value for name, value in asked.items() if value})
