@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,7 @@ CERTIFICATES = ("CMATCH", "CCONFLICT")
 CELLS = ("clean", "wrong", "critical")
 
 
-@dataclass(frozen=True)
-class TraceRow:
+class TraceRow(NamedTuple):
     """A ready trace of a standard, as a loader hands it over. Steps are counted from 1; None = no error."""
 
     question: str
@@ -122,7 +122,7 @@ class Reference:
     @property
     def keys(self) -> list[tuple[str, str]]:
         """(question, response label) of each trace, in order."""
-        return [(self.questions[q], label) for q, label in zip(self.question, self.labels, strict=True)]
+        return [(self.questions[q], label) for q, label in zip(self.question.tolist(), self.labels, strict=True)]
 
     @property
     def has_error(self) -> Bools:

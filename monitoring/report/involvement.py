@@ -11,7 +11,7 @@ from adjudication.models import Consultation, Decision, ReferenceStandard, Stand
 from annotation.models import Label, Study
 from monitoring.engine.authorship import family
 from monitoring.models import Verdict
-from stats.panel import Bools, Reference
+from stats.panel import Bools, Ints, Reference
 
 # The kinds, and how a trace is said to be of one.
 KINDS = {
@@ -35,7 +35,8 @@ class SaidRun(Protocol):
 class SaidColumns(Protocol):
     """What is asked of the verdicts of a run: those that say whether they are on a trace of one's own."""
 
-    self_review: dict[int, bool]
+    @property
+    def self_review(self) -> tuple[Ints, Ints]: ...
 
 
 def family_of(name: str) -> str:
@@ -82,15 +83,14 @@ def marks(
     """
     runs = list(runs)
     out: dict[str, dict[str, Bools]] = {}
-    writers = np.array([family_of(name) for name in reference.generators], dtype=object)
+    families_of = {name: family_of(name) for name in set(reference.generators)}
+    writers = np.array([families_of[name] for name in reference.generators], dtype=object)
     for run in runs:
         own = out.setdefault("self_review", {}).get(run.monitor)
         if own is None:
             own = np.asarray(writers == run.family, dtype=np.bool_) & bool(run.family)
-        said = columns[run.pk].self_review
-        if said:
-            where = np.fromiter(said.keys(), dtype=np.int64, count=len(said))
-            own[where] = np.fromiter(said.values(), dtype=np.bool_, count=len(said))
+        where, said = columns[run.pk].self_review
+        own[where] = said == 1
         out["self_review"][run.monitor] = own
     for kind, by_position in families.items():
         for run in runs:

@@ -62,22 +62,21 @@ def read_release(path: str | Path) -> Release:
                 lengths=lengths,
             )
             source.raise_if_bad()
-        pk, column = len(runs) + 1, Columns()
-        for key, verdict in read.kept.items():
-            column.count += 1
-            if key not in place:
-                column.left_out += 1
-                continue
-            column.add(
+        pk = len(runs) + 1
+        rows = [
+            (
                 place[key],
-                outcome=str(verdict.outcome),
-                has_error=verdict.has_error,
-                step=verdict.first_error_step,
-                confidence=verdict.error_confidence,
-                prior=verdict.prior_has_error,
-                self_review=verdict.self_review,
+                str(verdict.outcome),
+                verdict.has_error,
+                verdict.first_error_step,
+                verdict.error_confidence,
+                verdict.prior_has_error,
+                verdict.self_review,
             )
-        columns[pk] = column
+            for key, verdict in read.kept.items()
+            if key in place
+        ]
+        columns[pk] = Columns.of(rows, left_out=len(read.kept) - len(rows))
         runs.append(
             ChosenRun(
                 pk,
@@ -87,7 +86,7 @@ def read_release(path: str | Path) -> Release:
                 standard=1,
                 status="finished",
                 imported=True,
-                n_verdicts=column.count,
+                n_verdicts=len(read.kept),
                 last_verdict=0,
                 family=family_of(read.model or monitor),
             )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from django.db.models import Count, Max
 
 from adjudication.models import Consultation, CriticalRole, ReferenceStandard, StandardLabel
@@ -17,12 +19,26 @@ from annotation.models import Label, Study
 from monitoring.models import Run, Verdict
 from monitoring.report.involvement import consulted_families, debate_families, family_of, marks
 from monitoring.report.selection import Selection
-from stats.panel import CELLS, CERTIFICATES, CONDITIONS, Panel, Reference, TraceRow, Verdicts
+from stats.panel import CELLS, CERTIFICATES, CONDITIONS, Ints, Panel, Reference, TraceRow, Verdicts
 
 ORDER = (*CONDITIONS, *CERTIFICATES)
 # A verdict counts for detection when it says whether there is an error, in agreement with itself or not.
 SAYING = frozenset({Verdict.Outcome.OK.value, Verdict.Outcome.INCONSISTENT.value})
 PROVENANCE_OF_ONE_ARM = frozenset({"human_only", "debate_only"})
+OUTCOMES = {word: code for code, word in enumerate(Verdict.Outcome.values)}
+# A verdict as 28 bytes: position of its trace, code of its outcome; -1 = not said, step 0 and confidence NaN = none.
+VERDICT = np.dtype(
+    [
+        ("trace", "<i8"),
+        ("outcome", "i1"),
+        ("has_error", "i1"),
+        ("prior", "i1"),
+        ("self_review", "i1"),
+        ("step", "<i8"),
+        ("confidence", "<f8"),
+    ]
+)
+AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
@@ -148,16 +164,17 @@ def lay_out(
     position of the trace.
     """
     digest = hashlib.sha256()
+    keys = key_digests(reference)
     verdicts: dict[str, Verdicts] = {}
     outcomes: dict[str, dict[str, dict[str, int]]] = {}
     for condition in ORDER:
         here = [run for run in runs if run.condition == condition and columns[run.pk].n]
         if not here:
             continue
-        outcomes[condition] = {run.monitor: dict(sorted(columns[run.pk].outcomes.items())) for run in here}
+        outcomes[condition] = {run.monitor: columns[run.pk].outcomes for run in here}
         verdicts[condition] = _verdicts(reference, [(run.monitor, columns[run.pk]) for run in here])
         for run in here:
-            digest.update(f"{condition} {run.monitor} {columns[run.pk].sha256(reference)}\n".encode())
+            digest.update(f"{condition} {run.monitor} {columns[run.pk].sha256(keys)}\n".encode())
     return Source(
         panel=Panel(reference, verdicts, marks(reference, runs, columns, families)),
         runs=runs,
@@ -179,49 +196,33 @@ def _reference(
             "trace_id", "kind"
         )
     )
-    found = {
-        (row[1], row[2]): row
-        for row in standard.labels.filter(
-            selection.on_labels(), status=StandardLabel.Status.READY
-        ).values_list(
-            "trace_id",
+    rows = list(
+        standard.labels.filter(selection.on_labels(), status=StandardLabel.Status.READY).values_list(
             "trace__question__external_id",
             "trace__response_label",
-            "trace__generator",
-            "trace__n_steps",
             "final_correct",
             "first_error_step",
+            "trace__n_steps",
             "first_error_step_min",
             "first_error_step_max",
+            "trace__generator",
             "human_final_correct",
             "human_first_error_step",
             "debate_final_correct",
             "debate_first_error_step",
+            "trace_id",
             "provenance",
         )
-    }
+    )
     reference = Reference.from_rows(
         [
-            TraceRow(
-                question=row[1],
-                label=row[2],
-                generator=row[3],
-                n_steps=row[4],
-                final_correct=bool(row[5]),
-                step=row[6],
-                step_min=row[7],
-                step_max=row[8],
-                human_final_correct=row[9],
-                human_step=row[10],
-                debate_final_correct=row[11],
-                debate_step=row[12],
-                role=roles.get(row[0], ""),
-            )
-            for row in found.values()
+            TraceRow(row[0], row[1], bool(row[2]), *row[3:8], roles.get(row[12], ""), *row[8:12])
+            for row in rows
         ]
     )
-    place = {found[key][0]: position for position, key in enumerate(reference.keys)}
-    return reference, place, by_provenance(reference, {key: row[13] for key, row in found.items()})
+    keys = {(row[0], row[1]): row[12] for row in rows}
+    place = {keys[key]: position for position, key in enumerate(reference.keys)}
+    return reference, place, by_provenance(reference, {(row[0], row[1]): row[13] for row in rows})
 
 
 def by_provenance(reference: Reference, words: dict[tuple[str, str], str]) -> dict[str, dict[str, int]]:
@@ -229,65 +230,100 @@ def by_provenance(reference: Reference, words: dict[tuple[str, str], str]) -> di
 
     `human_only` and `debate_only` are told as one: the report says nothing that tells the arms apart.
     """
-    provenance: dict[str, Counter[str]] = {}
     named = np.select([reference.cell(c) for c in CELLS], CELLS, "").tolist()
-    for key, cell in zip(reference.keys, named, strict=True):
-        word = words[key]
-        provenance.setdefault("one_arm" if word in PROVENANCE_OF_ONE_ARM else word, Counter())[cell] += 1
+    counted = Counter(zip((words[key] for key in reference.keys), named, strict=True))
+    provenance: dict[str, Counter[str]] = {}
+    for (word, cell), n in counted.items():
+        told = "one_arm" if word in PROVENANCE_OF_ONE_ARM else word
+        provenance.setdefault(told, Counter())[cell] += n
     return {word: dict(sorted(n.items())) for word, n in sorted(provenance.items())}
 
 
+def records(
+    trace: Sequence[int],
+    outcome: Sequence[str],
+    has_error: Sequence[bool | None],
+    step: Sequence[int | None],
+    confidence: Sequence[float | None],
+    prior: Sequence[bool | None],
+    self_review: Sequence[bool | None],
+) -> npt.NDArray[np.void]:
+    """Lay columns of verdicts out as records of VERDICT. (n,)"""
+    out = np.empty(len(trace), dtype=VERDICT)
+    out["trace"] = trace
+    out["outcome"] = [OUTCOMES[word] for word in outcome]
+    for name, values in (("has_error", has_error), ("prior", prior), ("self_review", self_review)):
+        out[name] = _numbers(values, missing=-1)
+    out["step"] = _numbers(step, missing=0)
+    out["confidence"] = np.array(confidence, dtype=np.float64)
+    out["has_error"][~np.isin(out["outcome"], [OUTCOMES[word] for word in SAYING])] = -1
+    return out
+
+
+def _numbers(values: Sequence[float | None], *, missing: int) -> npt.NDArray[np.float64]:
+    return np.nan_to_num(np.array(values, dtype=np.float64), nan=missing)
+
+
+@dataclass(frozen=True)
 class Columns:
-    """The verdicts of one run on ready traces, as columns; the others are only counted."""
+    """The verdicts of one run on ready traces, as records in the order of the traces; the others are only counted."""
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, float, bool]] = []
-        self.outcomes: Counter[str] = Counter()
-        self.words: list[str] = []
-        self.self_review: dict[int, bool] = {}
-        self.left_out = 0
-        self.count = 0
-        self.last = 0
+    rows: npt.NDArray[np.void]
+    left_out: int = 0
 
-    def add(
-        self,
-        position: int,
-        *,
-        outcome: str,
-        has_error: bool | None,
-        step: int | None,
-        confidence: float | None,
-        prior: bool | None,
-        self_review: bool | None,
-    ) -> None:
-        """Add one verdict on the ready trace at a position."""
-        said = -1 if has_error is None or outcome not in SAYING else int(has_error)
-        value = np.nan if confidence is None else confidence
-        self.rows.append((position, said, step or 0, value, bool(prior)))
-        self.words.append(outcome)
-        self.outcomes[outcome] += 1
-        if self_review is not None:
-            self.self_review[position] = self_review
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]], *, left_out: int) -> Columns:
+        """Lay out rows that hold what `records` takes, in any order."""
+        found = records(*zip(*rows, strict=True)) if rows else np.empty(0, dtype=VERDICT)
+        return cls(found[np.argsort(found["trace"])], left_out)
 
     @property
     def n(self) -> int:
         return len(self.rows)
 
-    def sha256(self, reference: Reference) -> str:
-        """Digest of what was said, by trace: the same for the same verdicts in another database."""
-        keys = reference.keys
-        lines = sorted(
-            json.dumps([*keys[row[0]], word, row[1], row[2], None if np.isnan(row[3]) else row[3], row[4]])
-            for row, word in zip(self.rows, self.words, strict=True)
-        )
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many verdicts have each outcome that occurs, by name."""
+        n = np.bincount(self.rows["outcome"], minlength=len(OUTCOMES))
+        return {word: int(n[code]) for word, code in sorted(OUTCOMES.items()) if n[code]}
+
+    @property
+    def self_review(self) -> tuple[Ints, Ints]:
+        """Positions of the traces of which a verdict says whether they are of its own family, and what it says."""
+        said = self.rows[self.rows["self_review"] >= 0]
+        return said["trace"], said["self_review"]
+
+    def sha256(self, keys: npt.NDArray[np.void]) -> str:
+        """Digest of what was said, by the traces' own keys: the same for the same verdicts in another database."""
+        said = [name for name in VERDICT.names or () if name not in ("trace", "self_review")]
+        digest = hashlib.sha256(keys[self.rows["trace"]].tobytes())
+        for name in said:
+            digest.update(self.rows[name].tobytes())
+        return digest.hexdigest()
+
+
+def key_digests(reference: Reference) -> npt.NDArray[np.void]:
+    """Return 16 bytes for each trace that tell its question and label. (n_traces,)"""
+    joined = b"".join(
+        hashlib.blake2b(f"{len(question)} {question} {label}".encode(), digest_size=16).digest()
+        for question, label in reference.keys
+    )
+    return np.frombuffer(joined, dtype="V16")
 
 
 def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenRun], dict[int, Columns]]:
-    """Read the verdicts of the runs; the runs come back as they stood when read."""
-    columns = {run.pk: Columns() for run in runs}
+    """Read the verdicts of the runs; the runs come back as they stood when read.
+
+    Rows stay rows for AT_ONCE of them; what is kept of a verdict are the bytes of its record.
+    """
+    # A last entry stands for every trace that is not ready.
+    traces = np.array([*sorted(place), np.iinfo(np.int64).max])
+    positions = np.array([place.get(trace, -1) for trace in traces.tolist()])
+    numbers = {run.pk: number for number, run in enumerate(runs)}
+    counts, last = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
+    read, owners = [np.empty(0, dtype=VERDICT)], [np.empty(0, dtype=np.int64)]
     rows = (
-        Verdict.objects.filter(run_id__in=list(columns))
+        Verdict.objects.filter(run_id__in=list(numbers))
         .order_by()
         .values_list(
             "pk",
@@ -300,43 +336,42 @@ def _columns(runs: list[ChosenRun], place: dict[int, int]) -> tuple[list[ChosenR
             "prior_has_error",
             "self_review",
         )
+        .iterator(chunk_size=AT_ONCE)
     )
-    for pk, run_id, trace_id, outcome, has_error, step, confidence, prior, own in rows.iterator(
-        chunk_size=5000
-    ):
-        column = columns[run_id]
-        column.count += 1
-        column.last = max(column.last, pk)
-        position = place.get(trace_id)
-        if position is None:
-            column.left_out += 1
-            continue
-        column.add(
-            position,
-            outcome=outcome,
-            has_error=has_error,
-            step=step,
-            confidence=confidence,
-            prior=prior,
-            self_review=own,
-        )
-    read = [replace(run, n_verdicts=columns[run.pk].count, last_verdict=columns[run.pk].last) for run in runs]
-    return read, columns
+    while chunk := list(islice(rows, AT_ONCE)):
+        pk, run_id, *said = zip(*chunk, strict=True)
+        owner = np.array([numbers[one] for one in run_id])
+        counts += np.bincount(owner, minlength=len(runs))
+        np.maximum.at(last, owner, np.array(pk))
+        found = records(*said)
+        where = np.searchsorted(traces, found["trace"])
+        ready = traces[where] == found["trace"]
+        found["trace"] = positions[where]
+        read.append(found[ready])
+        owners.append(owner[ready])
+    record, owner = np.concatenate(read), np.concatenate(owners)
+    order = np.lexsort((record["trace"], owner))
+    starts = np.searchsorted(owner[order], np.arange(1, len(runs)))
+    parts = np.split(record[order], starts) if runs else []
+    columns = {
+        run.pk: Columns(part, left_out=int(counts[number]) - len(part))
+        for number, (run, part) in enumerate(zip(runs, parts, strict=True))
+    }
+    stood = zip(runs, counts.tolist(), last.tolist(), strict=True)
+    return [replace(run, n_verdicts=n, last_verdict=pk) for run, n, pk in stood], columns
 
 
 def _verdicts(reference: Reference, columns: list[tuple[str, Columns]]) -> Verdicts:
-    rows: list[tuple[int, int, int, float, bool]] = [row for _, column in columns for row in column.rows]
-    trace, has_error, step, confidence, prior = zip(*rows, strict=True)
-    sizes = [column.n for _, column in columns]
+    rows = np.concatenate([column.rows for _, column in columns])
     return Verdicts.from_columns(
         [monitor for monitor, _ in columns],
         reference.n_traces,
-        monitor=np.repeat(np.arange(len(columns)), sizes),
-        trace=np.array(trace, dtype=np.int64),
-        has_error=np.array(has_error, dtype=np.int64),
-        step=np.array(step, dtype=np.int64),
-        confidence=np.array(confidence, dtype=np.float64),
-        prior_flag=np.array(prior, dtype=np.bool_),
+        monitor=np.repeat(np.arange(len(columns)), [column.n for _, column in columns]),
+        trace=rows["trace"],
+        has_error=rows["has_error"].astype(np.int64),
+        step=rows["step"],
+        confidence=rows["confidence"],
+        prior_flag=rows["prior"] == 1,
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from adjudication.models import CriticalRole, StandardLabel
 from annotation.models import Study, Trace
 from monitoring.models import Run, Verdict
+from monitoring.report import source
 from monitoring.report.build import COMPUTING, build
 from monitoring.report.involvement import family_of
 from monitoring.report.queries import document_of
@@ -290,6 +291,24 @@ def test_the_digest_of_verdicts_tells_what_was_said_not_which_row_said_it() -> N
     assert first.verdicts_sha256 == again.verdicts_sha256
     make_run(study.monitors.get(), "BLIND", standard, flag_errors(traces, step=3))
     assert load(study, standard).verdicts_sha256 != first.verdicts_sha256
+
+
+def test_verdicts_read_in_pieces_are_those_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, _, traces = small_study()
+    ready = make_standard(study, dict.fromkeys(traces[:7], (False, 2)))
+    said = flag_errors(traces) | {traces[1]: ("refusal", None, None), traces[2]: ("inconsistent", False, 3)}
+    for slug in ("m", "n"):
+        make_run(make_monitor(study, slug), "BLIND", ready, dict(reversed(said.items())))
+    whole = load(study, ready)
+    monkeypatch.setattr(source, "AT_ONCE", 3)
+    pieces = load(study, ready)
+    assert pieces.verdicts_sha256 == whole.verdicts_sha256
+    assert pieces.runs == whole.runs
+    assert set(pieces.left_out.values()) == {1}
+    verdicts = pieces.panel.verdicts["BLIND"]
+    assert verdicts.valid[1].tolist() == [True, False, True, True, True, True, True]
+    assert verdicts.step[1].tolist() == [0, 0, 0, 0, 2, 2, 2]
+    assert verdicts.confidence[1, 4:].tolist() == [90.0] * 3
 
 
 def test_exchanging_the_arms_changes_nothing_in_the_report() -> None:
