@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Count, F, FilteredRelation, Q, QuerySet
+from django.db.models import Count, F, FilteredRelation, Model, Q, QuerySet
 
-from adjudication.models import ReferenceStandard, StandardLabel
+from adjudication.models import CriticalRole, ReferenceStandard, StandardLabel
 from annotation.models import Study
 from monitoring.models import Verdict
 from monitoring.report.involvement import KINDS, involved
 from monitoring.report.selection import Selection
-from monitoring.report.source import SAYING, ChosenRun, chosen_runs
+from monitoring.report.source import PROVENANCE_OF_ONE_ARM, SAYING, ChosenRun, chosen_runs
 from stats.panel import LADDER
+
+M = TypeVar("M", bound=Model)
 
 PARTS = (
     "condition",
@@ -36,6 +38,9 @@ PARTS = (
     "role",
     "arms",
     "labels",
+    "status",
+    "origin",
+    "confidence",
     "steps",
     "question",
 )
@@ -53,6 +58,9 @@ WORDS = {
     "role": "role {}",
     "arms": "arms {}",
     "labels": "by the labels of the {} arm",
+    "status": "{}",
+    "origin": "labels of origin {}",
+    "confidence": "confidence {}%",
     "steps": "{} steps",
     "question": "question {}",
 }
@@ -66,6 +74,7 @@ def _cells(correct: str, step: str) -> dict[str, Q]:
         "critical": erroneous & right,
         "error": erroneous,
         "critical or clean": ~erroneous | right,
+        "right answer": right,
     }
 
 
@@ -81,6 +90,8 @@ SAID = Q(outcome__in=SAYING, has_error__isnull=False)
 FLAG = SAID & Q(has_error=True)
 PASS = SAID & Q(has_error=False)
 OUTCOMES = {
+    "any": Q(),
+    "not ok": ~Q(outcome=Verdict.Outcome.OK),
     "valid": SAID,
     "flag": FLAG,
     "pass": PASS,
@@ -93,6 +104,7 @@ OUTCOMES = {
     "pass with a confidence": PASS & Q(error_confidence__isnull=False),
     **{str(outcome): Q(outcome=outcome) for outcome in Verdict.Outcome.values},
 }
+UNCODED = "not coded"
 LENGTH_KNOWN = Q(trace__n_steps__isnull=False)
 PLACES = {
     "early": FLAG & Q(first_error_step__lt=F("label__first_error_step")),
@@ -104,6 +116,7 @@ PLACES = {
     "interior": FLAG & (Q(first_error_step__isnull=True) | ~Q(first_error_step=F("trace__n_steps"))),
 }
 BOTH = Q(human_final_correct__isnull=False, debate_final_correct__isnull=False)
+EITHER = Q(human_final_correct__isnull=False) | Q(debate_final_correct__isnull=False)
 SAME = Q(human_final_correct=F("debate_final_correct")) & (
     Q(human_first_error_step=F("debate_first_error_step"))
     | Q(human_first_error_step__isnull=True, debate_first_error_step__isnull=True)
@@ -111,6 +124,8 @@ SAME = Q(human_final_correct=F("debate_final_correct")) & (
 NAMED = BOTH & Q(human_first_error_step__isnull=False, debate_first_error_step__isnull=False)
 ARMS = {
     "both": BOTH,
+    "either": EITHER,
+    "one alone": EITHER & ~BOTH,
     "differ": BOTH & ~SAME,
     "undisputed": ~BOTH | SAME,
     "both named a step": NAMED,
@@ -126,6 +141,7 @@ KNOWN: dict[str, Mapping[str, Any]] = {
     "place": PLACES,
     "arms": ARMS,
     "labels": LABELS,
+    "status": {"any": "every status", **{str(status): str(status) for status in StandardLabel.Status.values}},
     "among": {"common": "judged under the whole ladder", "given": "asked under the whole ladder"},
     "marked": KINDS | {f"not {kind}": f"not {words}" for kind, words in KINDS.items()},
 }
@@ -151,6 +167,9 @@ class Asked:
     role: str = ""
     arms: str = ""
     labels: str = ""
+    status: str = ""
+    origin: str = ""
+    confidence: str = ""
     steps: str = ""
     question: str = ""
 
@@ -161,9 +180,10 @@ class Asked:
         for name, known in KNOWN.items():
             if found[name] not in known:
                 found[name] = ""
-        least, _, most = found["steps"].partition("-")
-        if not (least.isdecimal() and most.isdecimal() and max(len(least), len(most)) < 10):
-            found["steps"] = ""
+        for name in ("steps", "confidence"):
+            least, _, most = found[name].partition("-")
+            if not (least.isdecimal() and most.isdecimal() and max(len(least), len(most)) < 10):
+                found[name] = ""
         return cls(**found)
 
     @property
@@ -176,7 +196,7 @@ class Asked:
         """Say what is asked for."""
         said = [
             str(KNOWN[name][value])
-            if name in ("among", "marked")
+            if name in ("among", "marked", "status")
             else WORDS.get(name, "{}").format(value.replace(",", " and "))
             for name, value in self.parts
         ]
@@ -185,14 +205,14 @@ class Asked:
     @property
     def of_verdicts(self) -> bool:
         """Whether verdicts are asked for, rather than labels of the standard alone."""
-        return bool(self.condition or self.monitor or self.said or self.place)
+        return bool(self.condition or self.monitor or self.said or self.place or self.confidence)
 
 
 def labels_behind(standard: ReferenceStandard, asked: Asked, selection: Selection) -> QuerySet[StandardLabel]:
-    """Return the ready labels of a standard that a number without monitors is made of."""
-    found = StandardLabel.objects.filter(
-        selection.on_labels(), standard=standard, status=StandardLabel.Status.READY
-    )
+    """Return the labels of a standard, ready ones unless asked otherwise, that a number without monitors is of."""
+    found = StandardLabel.objects.filter(selection.on_labels(), standard=standard)
+    if asked.status != "any":
+        found = found.filter(status=asked.status or StandardLabel.Status.READY)
     cells = CELLS
     if asked.labels:
         judged, cells = LABELS[asked.labels]
@@ -206,7 +226,15 @@ def labels_behind(standard: ReferenceStandard, asked: Asked, selection: Selectio
         found = found.filter(trace__n_steps__gte=int(least), trace__n_steps__lte=int(most))
     if asked.question:
         found = found.filter(trace__question__external_id=asked.question)
-    if asked.role:
+    if asked.origin:
+        found = found.filter(
+            provenance__in=PROVENANCE_OF_ONE_ARM if asked.origin == "one_arm" else [asked.origin]
+        )
+    if asked.role == UNCODED:
+        found = found.exclude(
+            trace_id__in=CriticalRole.objects.filter(superseded_by__isnull=True).values("trace_id")
+        )
+    elif asked.role:
         found = found.filter(
             trace__critical_roles__kind=asked.role, trace__critical_roles__superseded_by__isnull=True
         )
@@ -220,7 +248,8 @@ def verdicts_behind(
 ) -> QuerySet[Verdict]:
     """Return the verdicts of the report's runs that a number is made of, each with `label`'s columns beside it.
 
-    Columns of the standard's label are annotated as `label_correct`, `label_step`, `label_least`, `label_most`.
+    Columns of the standard's label are annotated as `label_status`, `label_correct`, `label_step`, `label_least`,
+    `label_most`.
     """
     chosen = chosen_runs(study)
     monitors = {asked.monitor, asked.beside} if asked.beside else {asked.monitor}
@@ -232,24 +261,20 @@ def verdicts_behind(
         and run.monitor != asked.without
     ]
     labels = labels_behind(standard, asked, selection).order_by()
-    found = (
-        Verdict.objects.filter(run_id__in=[run.pk for run in runs], trace_id__in=labels.values("trace_id"))
-        .annotate(
-            label=FilteredRelation(
-                "trace__standard_labels", condition=Q(trace__standard_labels__standard=standard)
-            )
-        )
-        .annotate(
-            label_correct=F("label__final_correct"),
-            label_step=F("label__first_error_step"),
-            label_least=F("label__first_error_step_min"),
-            label_most=F("label__first_error_step_max"),
-        )
+    found = beside_label(
+        Verdict.objects.filter(run_id__in=[run.pk for run in runs], trace_id__in=labels.values("trace_id")),
+        "label",
+        standard,
     )
     if asked.said:
         found = found.filter(OUTCOMES[asked.said])
     if asked.place:
         found = found.filter(PLACES[asked.place])
+    if asked.confidence:
+        least, _, most = asked.confidence.partition("-")
+        found = found.filter(SAID, error_confidence__gte=int(least))
+        # The last tenth of the scale holds its upper end.
+        found = found.filter(error_confidence__lt=int(most)) if int(most) < 100 else found
     for part, condition in (("exact", PLACES["exact"]), ("passed", PASS), ("valid", SAID), ("given", Q())):
         for name in filter(None, getattr(asked, part).split(",")):
             found = found.filter(_also(chosen, runs, standard, name, condition))
@@ -268,6 +293,24 @@ def verdicts_behind(
     return found.select_related("trace__question", "run__monitor").order_by(
         "trace__question__external_id", "trace__response_label", "run__condition", "run__monitor__slug"
     )
+
+
+def beside_label(found: QuerySet[M], name: str, standard: ReferenceStandard) -> QuerySet[M]:
+    """Put the columns of a standard's label beside rows that have a trace."""
+    condition = Q(trace__standard_labels__standard=standard)
+    related: QuerySet[M] = found.annotate(
+        **{name: FilteredRelation("trace__standard_labels", condition=condition)}
+    )
+    beside: QuerySet[M] = related.annotate(
+        **{
+            f"{name}_status": F(f"{name}__status"),
+            f"{name}_correct": F(f"{name}__final_correct"),
+            f"{name}_step": F(f"{name}__first_error_step"),
+            f"{name}_least": F(f"{name}__first_error_step_min"),
+            f"{name}_most": F(f"{name}__first_error_step_max"),
+        }
+    )
+    return beside
 
 
 def tally(found: QuerySet[Verdict]) -> dict[str, int]:

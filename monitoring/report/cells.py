@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,29 @@ class Cell:
         return f"{self.text} {self.interval}" if self.interval else self.text
 
 
+Words = tuple[Cell, ...]
+
+
+def say(form: str, *numbers: Cell) -> Words:
+    """Return words with numbers in the places of `{}`."""
+    texts = form.split("{}")
+    pairs = zip(texts, (*numbers, Cell("")), strict=True)
+    return tuple(part for text, number in pairs for part in (words(text), number) if part.text)
+
+
+def listed(items: Iterable[Words], between: str = ", ") -> Words:
+    """Join words as a list."""
+    out: Words = ()
+    for item in items:
+        out += (words(between), *item) if out else item
+    return out
+
+
+def plain(said: Words) -> str:
+    """Return words without their links."""
+    return "".join(map(str, said))
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with its title, the words under it, and rows of cells; the last `totals` rows are sums.
@@ -36,7 +59,7 @@ class Table:
     section: str
     key: str
     title: str
-    note: str
+    note: Words
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     totals: int = 0
@@ -54,14 +77,19 @@ class Table:
         return [(number >= first_total, row) for number, row in enumerate(self.rows)]
 
 
-def words(text: str) -> Cell:
+def words(text: str, link: str = "") -> Cell:
     """Return a cell of words."""
-    return Cell(text, number=False)
+    return Cell(text, number=False, link=link)
 
 
 def count(value: int, link: str = "") -> Cell:
     """Return a cell of a count."""
     return Cell(str(value), link=link)
+
+
+def counted(number: int, noun: str, link: str) -> Cell:
+    """Return a count with what is counted."""
+    return Cell(f"{number} {noun}" if number == 1 else f"{number} {noun}s", link=link)
 
 
 def share(record: dict[str, Any], name: str) -> str:
@@ -91,6 +119,11 @@ def figure(
     shown = f"[{bounds[0]:{sign}.{digits}f}, {bounds[1]:{sign}.{digits}f}]" if bounds else ""
     text = f"{value:{sign}.{digits}f}".replace("-", MINUS)
     return Cell(text, shown.replace("-", MINUS), link=link)
+
+
+def told(cell: Cell) -> Cell:
+    """Return a number to stand in a sentence: where it is undefined the reason is said."""
+    return words(f"undefined ({cell.reason})") if cell.reason else cell
 
 
 def as_text(table: Table) -> str:

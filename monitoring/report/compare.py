@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjudication.models import ReferenceStandard
-from monitoring.report.cells import Cell, Table, count, figure, words
+from monitoring.report.cells import Cell, Table, count, figure, say, words
+from monitoring.report.links import ALL, BEHIND, certificate_pairs, link, recall_pairs
+from stats.panel import CELLS
 
 MAIN = (
     ("detection", "balanced_accuracy", "balanced accuracy"),
@@ -21,7 +23,10 @@ COUNTS = ("traces", "questions", "clean", "wrong", "critical")
 
 @dataclass(frozen=True)
 class Beside:
-    """One figure under both standards: where it belongs, and the records that hold it with its interval."""
+    """One figure under both standards: where it belongs, and the records that hold it with its interval.
+
+    `link` asks for the traces behind it, under whichever standard.
+    """
 
     group: str
     who: str
@@ -29,6 +34,7 @@ class Beside:
     title: str
     before: dict[str, Any]
     after: dict[str, Any]
+    link: str
 
     @property
     def change(self) -> float | None:
@@ -60,24 +66,29 @@ def figures_beside(before: dict[str, Any], after: dict[str, Any]) -> list[Beside
             other = before.get(section, {}).get(condition, {})
             known = other.get("monitors", {})
             for monitor, record in content["monitors"].items():
-                out.append(Beside(condition, monitor, name, title, known.get(monitor, {}), record))
-            out.append(Beside(condition, "mean", name, title, other.get("mean", {}), content["mean"]))
+                behind = link(condition=condition, monitor=monitor, **BEHIND[name])
+                out.append(Beside(condition, monitor, name, title, known.get(monitor, {}), record, behind))
+            behind = link(condition=condition, **BEHIND[name])
+            out.append(Beside(condition, "mean", name, title, other.get("mean", {}), content["mean"], behind))
     for contrast, content in after.get("contrasts", {}).items():
         other = before.get("contrasts", {}).get(contrast, {})
         for cell in ("wrong", "critical", "difference"):
-            out.append(
-                Beside(contrast, "mean", "estimate", f"change, {cell}", other.get(cell, {}), content[cell])
-            )
+            behind = link(**recall_pairs(contrast, cell))
+            before_it, title = other.get(cell, {}), f"change, {cell}"
+            out.append(Beside(contrast, "mean", "estimate", title, before_it, content[cell], behind))
     for contrast, content in after.get("certificate", {}).items():
         if isinstance(content, dict) and "estimate" in content:
             other = before.get("certificate", {}).get(contrast, {})
-            out.append(Beside(contrast, "mean", "estimate", "change of flag rate", other, content))
+            behind = link(**certificate_pairs(contrast))
+            out.append(Beside(contrast, "mean", "estimate", "change of flag rate", other, content, behind))
     for name in ("final_correct_agreement", "error_presence_agreement", "exact_step_agreement"):
         if name in after.get("arms", {}):
             title = name.replace("_", " ")
-            out.append(Beside("arms", "both", name, title, before.get("arms", {}), after["arms"]))
-    for name in ("balanced_accuracy", "critical_recall"):
-        out.append(Beside("oracle", "", name, name.replace("_", " "), before["oracle"], after["oracle"]))
+            behind = link(arms="both named a step" if "step" in name else "both")
+            out.append(Beside("arms", "both", name, title, before.get("arms", {}), after["arms"], behind))
+    for name, behind in (("balanced_accuracy", ALL), ("critical_recall", link(cell="critical"))):
+        title = name.replace("_", " ")
+        out.append(Beside("oracle", "", name, title, before["oracle"], after["oracle"], behind))
     return out
 
 
@@ -111,26 +122,41 @@ def comparison(
 
 
 def comparison_tables(
-    before: dict[str, Any], after: dict[str, Any], *, moving_only: bool = False
+    before: dict[str, Any],
+    after: dict[str, Any],
+    *,
+    moving_only: bool = False,
+    traces: tuple[str, str, str] | None = None,
 ) -> list[Table]:
-    """Both columns as tables, one per condition or contrast; `moving_only` leaves out figures that stay."""
+    """Both columns as tables, one per condition or contrast; `moving_only` leaves out figures that stay.
+
+    `traces` are the addresses that a figure's query is put behind: of the first column, the second, the change.
+    """
     first, second = (report["reference"]["version"] for report in (before, after))
+
+    def lead(column: int, query: str) -> str:
+        return traces[column] + query if traces else ""
+
     columns = (f"standard {first}", f"standard {second}", "change")
     tables = [
         Table(
             section="counts",
             key="counts",
             title="The two standards",
-            note="Ready traces, by cell.",
+            note=say("Ready traces, by cell."),
             columns=("", *columns),
             rows=tuple(
                 (
                     words(name),
-                    count(before["reference"][name]),
-                    count(after["reference"][name]),
-                    Cell(f"{after['reference'][name] - before['reference'][name]:+d}".replace("-", "−")),
+                    count(before["reference"][name], lead(0, query)),
+                    count(after["reference"][name], lead(1, query)),
+                    Cell(
+                        f"{after['reference'][name] - before['reference'][name]:+d}".replace("-", "−"),
+                        link=lead(2, query),
+                    ),
                 )
                 for name in COUNTS
+                for query in [link(cell=name) if name in CELLS else ALL]
             ),
         )
     ]
@@ -144,18 +170,19 @@ def comparison_tables(
                 section="figures",
                 key=f"beside_{group.lower()}",
                 title=group.replace("-", " − "),
-                note="The same verdicts, scored against both standards.",
+                note=say("The same verdicts, scored against both standards."),
                 columns=("figure", "of", *columns),
                 rows=tuple(
                     (
                         words(row.title),
                         words(row.who),
-                        figure(row.before, row.name, ci=_ci(row)),
-                        figure(row.after, row.name, ci=_ci(row)),
+                        figure(row.before, row.name, ci=_ci(row), link=lead(0, row.link)),
+                        figure(row.after, row.name, ci=_ci(row), link=lead(1, row.link)),
                         figure(
                             {"change": row.change, "change_reason": "undefined under one"},
                             "change",
                             signed=True,
+                            link=lead(2, row.link),
                         ),
                     )
                     for row in rows

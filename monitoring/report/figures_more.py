@@ -29,9 +29,9 @@ def overview_figure(found: Overview) -> Figure:
         x = place * (width + gap)
         axis.plot([x, x + width], [4, 4], color=INK, linewidth=1.6, solid_capstyle="butt")
         axis.text(x, 24, box.title, fontsize=9, weight="bold", va="center")
-        axis.text(x, 52, box.number, fontsize=16, va="center")
+        axis.text(x, 52, str(box.number), fontsize=16, va="center")
         for row, line in enumerate(box.lines):
-            axis.text(x, 78 + 17 * row, line, fontsize=8, color=MUTED, va="center")
+            axis.text(x, 78 + 17 * row, str(line), fontsize=8, color=MUTED, va="center")
         if place:
             axis.annotate(
                 "", (x - 10, 52), (x - gap + 8, 52), arrowprops={"arrowstyle": "->", "color": MUTED, "lw": 1}

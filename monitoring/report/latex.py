@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table
+from monitoring.report.cells import MINUS, Cell, Table, plain
 from monitoring.report.tables import tables
 
 ESCAPES = {
@@ -51,7 +51,7 @@ def as_latex(table: Table) -> str:
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escape(table.title)}. {escape(table.note)}}}",
+        rf"\caption{{{escape(table.title)}. {escape(plain(table.note))}}}",
         rf"\label{{tab:{table.key.replace('_', '-')}}}",
         rf"\begin{{tabular}}{{{''.join('r' if number else 'l' for _, number in table.heads)}}}",
         r"\toprule",

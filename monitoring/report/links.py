@@ -23,6 +23,24 @@ BEHIND = {
 }
 
 
+def certificate_pairs(contrast: str) -> dict[str, str]:
+    """The verdicts whose flags a contrast of certificates pairs, as what to ask for."""
+    later, earlier = contrast.split("-")
+    cell = "clean" if "CCONFLICT" in contrast else "wrong"
+    return {"condition": later, "said": "valid", "valid": earlier, "cell": cell}
+
+
+def recall_of(condition: str, cell: str) -> dict[str, str]:
+    """The verdicts that a recall of the common subset is over, as what to ask for."""
+    return {"condition": condition, "cell": cell, "said": "valid", "among": "common"}
+
+
+def recall_pairs(contrast: str, cell: str) -> dict[str, str]:
+    """The verdicts whose recalls a contrast pairs; of a difference, those on both cells."""
+    later, earlier = contrast.split("-")
+    return {**recall_of(later, "error" if cell == "difference" else cell), "valid": earlier}
+
+
 def link(**asked: str) -> str:
     """Return the query that lists the traces of a condition, monitor, cell, outcome or place; see `behind.PARTS`."""
     return urlencode({name: value for name, value in asked.items() if value})

@@ -4,49 +4,58 @@ from __future__ import annotations
 
 from typing import Any
 
+from monitoring.report.cells import Cell, Words, count, counted, figure, listed, say, words
+from monitoring.report.links import ALL, BEHIND, link
 from monitoring.report.series import conditions_of
 
 
-def summary(report: dict[str, Any]) -> str:
+def summary(report: dict[str, Any]) -> Words:
     """Say the main results in a few sentences: what was scored, and the two ends of the ladder."""
     reference = report["reference"]
-    traces = (
-        f"The standard holds {reference['traces']} traces of {reference['questions']} questions: "
-        f"{reference['clean']} clean, {reference['wrong']} with a wrong answer, "
-        f"{reference['critical']} critical."
+    said = say(
+        "The standard holds {} of {}: {} clean, {} with a wrong answer, {} critical.",
+        counted(reference["traces"], "trace", ALL),
+        counted(reference["questions"], "question", ALL),
+        *(count(reference[cell], link(cell=cell)) for cell in ("clean", "wrong", "critical")),
     )
     ran = conditions_of(report)
     if not ran:
-        return f"{traces} No monitor has run yet."
+        return (*said, words(" No monitor has run yet."))
     last = "CERT" if "CERT" in ran else ran[-1]
     conditions = list(dict.fromkeys((ran[0], last)))
-    parts = [traces]
     for section, name, opening in (
-        ("detection", "balanced_accuracy", f"Over {_monitors(report)}, mean balanced accuracy is"),
-        ("localisation", "L0", "The first false step is named exactly on a share of"),
+        ("detection", "balanced_accuracy", say(" Over {}, mean balanced accuracy is ", _monitors(report))),
+        ("localisation", "L0", say(" The first false step is named exactly on a share of ")),
     ):
-        means = {c: report[section][c]["mean"] for c in conditions}
-        shown = [_with_interval(mean, name, c) for c, mean in means.items() if mean[name] is not None]
-        if shown:
-            parts.append(f"{opening} {' and '.join(shown)}.")
-    return " ".join(parts)
+        means = [
+            say("{} under " + c, figure(mean, name, link=link(condition=c, **BEHIND[name])))
+            for c in conditions
+            for mean in [report[section][c]["mean"]]
+            if mean[name] is not None
+        ]
+        if means:
+            said += (*opening, *listed(means, " and "), words("."))
+    return said
 
 
-def _monitors(report: dict[str, Any]) -> str:
+def _monitors(report: dict[str, Any]) -> Cell:
     n = len(report["monitors"])
-    return "one monitor" if n == 1 else f"{n} monitors"
+    behind = link(said="any")
+    return Cell("one monitor", link=behind) if n == 1 else counted(n, "monitor", behind)
 
 
-def _with_interval(record: dict[str, Any], name: str, condition: str) -> str:
-    bounds = record.get(f"{name}_ci")
-    interval = f" [{bounds[0]:.3f}, {bounds[1]:.3f}]" if bounds else ""
-    return f"{record[name]:.3f}{interval} under {condition}"
+def warning(found: dict[str, Any]) -> Words:
+    """Return a warning, led by its subject to the traces that it is about."""
+    asked = {name: found.get(name, "") for name in ("condition", "monitor", "cell")}
+    if not any(asked.values()):
+        return (words(found["text"], ALL),)
+    said = {"confidence_in_the_verdict": "pass with a confidence"}.get(found["kind"], "")
+    return (words(found["text"], link(**asked, said=said)),)
 
 
-def small_print(report: dict[str, Any]) -> list[tuple[str, str]]:
+def small_print(report: dict[str, Any]) -> list[tuple[str, Words]]:
     """Return (term, words) of what the numbers rest on."""
     reference, bootstrap = report["reference"], report["bootstrap"]
-    left_out = ", ".join(f"{number} {status}" for status, number in reference["not_ready"].items())
     failed = sum(
         number
         for monitors in report.get("outcomes", {}).values()
@@ -61,23 +70,44 @@ def small_print(report: dict[str, Any]) -> list[tuple[str, str]]:
     )
     joint = report.get("arms", {}).get("joint", 0)
     return [
-        ("Standard", f"version {reference['version']}, sha256 {reference['sha256']}"),
-        ("Left out of the standard", left_out or "nothing"),
+        ("Standard", say(f"version {reference['version']}, sha256 {reference['sha256']}")),
+        ("Left out of the standard", left_out(reference) or say("nothing")),
         (
             "Verdicts",
-            f"sha256 {report['verdicts']['sha256']}; {failed} of them not ok, counted above",
+            say(
+                f"sha256 {report['verdicts']['sha256']}; {{}} of them not ok, counted above",
+                count(failed, link(said="not ok")),
+            ),
         ),
         (
             "Intervals",
-            f"95%, percentiles of {bootstrap['resamples']} resamples of the {bootstrap['clusters']} "
-            f"questions (seed {bootstrap['seed']}); monitors are not resampled",
+            say(
+                f"95%, percentiles of {bootstrap['resamples']} resamples of the {{}} (seed "
+                f"{bootstrap['seed']}); monitors are not resampled",
+                counted(bootstrap["clusters"], "question", ALL),
+            ),
         ),
-        ("Convention", convention),
+        ("Convention", say(convention)),
         (
             "Detection",
-            "on valid verdicts; sensitivity on traces with an error, specificity on the others",
+            say("on valid verdicts; sensitivity on traces with an error, specificity on the others"),
         ),
-        ("Localisation", "on all traces with an error that a monitor was given; a failed verdict is a miss"),
-        ("Arms", f"{joint} traces were judged by both" if joint else "no trace was judged by both"),
-        ("Computed by", f"code {report['code']['sha256'][:16]}"),
+        (
+            "Localisation",
+            say("on all traces with an error that a monitor was given; a failed verdict is a miss"),
+        ),
+        (
+            "Arms",
+            say("{} traces were judged by both", count(joint, link(arms="both")))
+            if joint
+            else say("no trace was judged by both"),
+        ),
+        ("Computed by", say(f"code {report['code']['sha256'][:16]}")),
     ]
+
+
+def left_out(reference: dict[str, Any]) -> Words:
+    """List the traces of the standard that are not ready, by status."""
+    return listed(
+        say("{} " + status, count(n, link(status=status))) for status, n in reference["not_ready"].items()
+    )

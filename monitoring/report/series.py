@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from monitoring.report.links import BEHIND, link, recall_of
 from stats.panel import LADDER
 
 PLACES = ("early", "exact", "late", "missed")
@@ -14,11 +15,15 @@ MARKERS = ("circle", "square", "up", "diamond", "down", "cross", "plus", "hexago
 
 @dataclass(frozen=True)
 class Line:
-    """One monitor: its values by condition (None where undefined), and its place in the order of markers."""
+    """One monitor: its values by condition (None where undefined), and its place in the order of markers.
+
+    `links` ask for the traces behind each value.
+    """
 
     name: str
     values: tuple[float | None, ...]
     place: int
+    links: tuple[str, ...] = ()
 
     @property
     def marker(self) -> str:
@@ -35,7 +40,7 @@ class Line:
 class Panel:
     """One panel of lines over conditions, with the mean over monitors and its interval.
 
-    Without a mean (`mean` and `band` empty) the lines stand for themselves; `axis` names what lies across.
+    Without a mean (`mean`, `band` and `links` empty) the lines stand for themselves; `axis` names what lies across.
     """
 
     key: str
@@ -44,6 +49,7 @@ class Panel:
     lines: tuple[Line, ...]
     mean: tuple[float | None, ...]
     band: tuple[tuple[float, float] | None, ...]
+    links: tuple[str, ...] = ()
     top: float = 1.0
     chance: float | None = None
     axis: str = "condition"
@@ -106,6 +112,7 @@ def ladder_panels(report: dict[str, Any]) -> list[Panel]:
             {c: {m: r["balanced_accuracy"] for m, r in detection[c]["monitors"].items()} for c in conditions},
             {c: detection[c]["mean"] for c in conditions},
             "balanced_accuracy",
+            {c: {"condition": c, **BEHIND["balanced_accuracy"]} for c in conditions},
             chance=0.5,
         )
     ]
@@ -119,6 +126,7 @@ def ladder_panels(report: dict[str, Any]) -> list[Panel]:
                 {c: recall.get(c, {}).get(cell, {}).get("monitors", {}) for c in conditions},
                 {c: recall.get(c, {}).get(cell, {}) for c in conditions},
                 "mean",
+                {c: recall_of(c, cell) for c in conditions},
             )
         )
     return panels
@@ -139,6 +147,7 @@ def localisation_panel(report: dict[str, Any]) -> Panel | None:
         points,
         {c: section[c]["mean"] for c in conditions},
         "L0",
+        {c: {"condition": c, **BEHIND["L0"]} for c in conditions},
         top=min(1.0, ceil(10 * highest + 0.5) / 10),
     )
 
@@ -159,6 +168,7 @@ def _panel(
     points: dict[str, dict[str, float | None]],
     means: dict[str, dict[str, Any]],
     name: str,
+    asked: dict[str, dict[str, str]],
     *,
     top: float = 1.0,
     chance: float | None = None,
@@ -170,12 +180,18 @@ def _panel(
         title=title,
         conditions=conditions,
         lines=tuple(
-            Line(monitor, tuple(points[c].get(monitor) for c in conditions), place)
+            Line(
+                monitor,
+                tuple(points[c].get(monitor) for c in conditions),
+                place,
+                tuple(link(monitor=monitor, **asked[c]) for c in conditions),
+            )
             for place, monitor in enumerate(report["monitors"])
             if any(monitor in points[c] for c in conditions)
         ),
         mean=tuple(means[c].get(name) for c in conditions),
         band=tuple((band[0], band[1]) if band else None for band in bands),
+        links=tuple(link(**asked[c]) for c in conditions),
         top=top,
         chance=chance,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from monitoring.report.cells import Cell, count, counted, words
+from monitoring.report.links import ALL, certificate_pairs, link
 from monitoring.report.series import Line, Panel, conditions_of
 
 MOST_QUESTIONS = 120
@@ -25,8 +27,8 @@ class Box:
     """One stage of the study: its title, the large number, and lines under it."""
 
     title: str
-    number: str
-    lines: tuple[str, ...]
+    number: Cell
+    lines: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class Overview:
 
     def alternative(self) -> str:
         """Say in words what the figure shows."""
-        stages = "; ".join(f"{box.title}: {box.number} ({', '.join(box.lines)})" for box in self.stages)
+        stages = "; ".join(
+            f"{box.title}: {box.number} ({', '.join(map(str, box.lines))})" for box in self.stages
+        )
         cells = ", ".join(f"{n} {name}" for name, n in self.cells)
         scores = "; ".join(
             f"{name} ({shown}): balanced accuracy {_said(accuracy)}, exact localisation {_said(exact)}"
@@ -66,23 +70,32 @@ def overview(report: dict[str, Any]) -> Overview:
     stages = (
         Box(
             "Traces",
-            str(reference["traces"] + left),
-            (f"{reference['questions']} questions", f"{left} left out" if left else "all in the standard"),
+            count(reference["traces"] + left, link(status="any")),
+            (
+                counted(reference["questions"], "question", ALL),
+                _left_out(reference["not_ready"]) if left else words("all in the standard"),
+            ),
         ),
         Box(
             "Labels",
-            str(arms.get("joint", 0) + arms.get("one_arm_only", 0)),
-            (f"{arms.get('joint', 0)} by both arms", f"{arms.get('one_arm_only', 0)} by one arm"),
+            count(arms.get("joint", 0) + arms.get("one_arm_only", 0), link(arms="either")),
+            (
+                Cell(f"{arms.get('joint', 0)} by both arms", link=link(arms="both")),
+                Cell(f"{arms.get('one_arm_only', 0)} by one arm", link=link(arms="one alone")),
+            ),
         ),
         Box(
             "Standard",
-            str(settled),
-            (f"version {reference['version']}", f"sha256 {reference['sha256'][:8]}"),
+            count(settled, ALL),
+            (words(f"version {reference['version']}"), words(f"sha256 {reference['sha256'][:8]}")),
         ),
         Box(
             "Verdicts",
-            str(total),
-            (f"{len(report['monitors'])} monitors", f"{total - outcomes.get('ok', 0)} not ok"),
+            count(total, link(said="any")),
+            (
+                counted(len(report["monitors"]), "monitor", link(said="any")),
+                Cell(f"{total - outcomes.get('ok', 0)} not ok", link=link(said="not ok")),
+            ),
         ),
     )
     ran = list(report.get("detection", {}))
@@ -102,14 +115,30 @@ def overview(report: dict[str, Any]) -> Overview:
     )
 
 
+def _left_out(not_ready: dict[str, int]) -> Cell:
+    """Say how many traces are not ready; one status leads to its traces, several to all labels of the standard."""
+    status = next(iter(not_ready)) if len(not_ready) == 1 else "any"
+    return Cell(f"{sum(not_ready.values())} left out", link=link(status=status))
+
+
 def certificate_panels(report: dict[str, Any]) -> list[Panel]:
     """Flag rates on wrong traces under BLIND, CERT and CMATCH, and on clean ones under CERT and CCONFLICT."""
     out = []
     titles = {"CMATCH": "Flag rate, wrong traces", "CCONFLICT": "Flag rate, clean traces"}
     for swap, section in report.get("certificate", {}).get("side_by_side", {}).items():
         conditions = tuple(name for name in section if name != "n")
+        cell = "clean" if swap == "CCONFLICT" else "wrong"
+        asked = {
+            c: {"condition": c, "cell": cell, "said": "valid", "valid": ",".join(conditions)}
+            for c in conditions
+        }
         lines = tuple(
-            Line(monitor, tuple(section[c]["monitors"].get(monitor) for c in conditions), place)
+            Line(
+                monitor,
+                tuple(section[c]["monitors"].get(monitor) for c in conditions),
+                place,
+                tuple(link(monitor=monitor, **asked[c]) for c in conditions),
+            )
             for place, monitor in enumerate(report["monitors"])
             if monitor in section["n"]
         )
@@ -122,6 +151,7 @@ def certificate_panels(report: dict[str, Any]) -> list[Panel]:
                 lines=lines,
                 mean=tuple(section[c]["mean"] for c in conditions),
                 band=tuple((band[0], band[1]) if band else None for band in bands),
+                links=tuple(link(**asked[c]) for c in conditions),
             )
         )
     return out
@@ -129,10 +159,11 @@ def certificate_panels(report: dict[str, Any]) -> list[Panel]:
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects with intervals, one row each, and the monitors' own as marks."""
+    """Effects with intervals, one row each, and the monitors' own as marks; `links` of the rows."""
 
     title: str
     rows: tuple[tuple[str, float, tuple[float, float] | None, tuple[tuple[Line, float], ...]], ...]
+    links: tuple[str, ...] = ()
 
     def alternative(self) -> str:
         """Say in words what the figure shows."""
@@ -145,20 +176,24 @@ class Effects:
 
 def certificate_effects(report: dict[str, Any]) -> Effects | None:
     """The paired effects of false certificates; None where none was run."""
-    rows = []
+    rows, links = [], []
     section = report.get("certificate", {})
     for name in ("CERT-CMATCH", "CMATCH-BLIND", "CCONFLICT-CERT"):
         record = section.get(name, {})
         if record.get("estimate") is None:
             continue
         own = tuple(
-            (Line(monitor, (), place), record["monitors"][monitor]["estimate"])
+            (
+                Line(monitor, (), place, (link(monitor=monitor, **certificate_pairs(name)),)),
+                record["monitors"][monitor]["estimate"],
+            )
             for place, monitor in enumerate(report["monitors"])
             if record["monitors"].get(monitor, {}).get("estimate") is not None
         )
         band = record.get("ci")
         rows.append((name.replace("-", " − "), record["estimate"], (band[0], band[1]) if band else None, own))
-    return Effects("Change of flag rate", tuple(rows)) if rows else None
+        links.append(link(**certificate_pairs(name)))
+    return Effects("Change of flag rate", tuple(rows), tuple(links)) if rows else None
 
 
 def step_panel(report: dict[str, Any]) -> Panel | None:
@@ -167,12 +202,18 @@ def step_panel(report: dict[str, Any]) -> Panel | None:
     ran = [c for c in ("STEP", "BLIND") if any(c in band for band in bands)]
     if len(bands) < 2 or not ran:
         return None
+    steps = [f"{band['from_steps']}-{band['to_steps']}" for band in bands]
     return Panel(
         key="step_by_length",
         title="Balanced accuracy by number of steps",
-        conditions=tuple(f"{band['from_steps']}–{band['to_steps']}" for band in bands),
+        conditions=tuple(name.replace("-", "–") for name in steps),
         lines=tuple(
-            Line(c, tuple(band.get(c, {}).get("balanced_accuracy") for band in bands), place)
+            Line(
+                c,
+                tuple(band.get(c, {}).get("balanced_accuracy") for band in bands),
+                place,
+                tuple(link(condition=c, steps=name, said="valid") for name in steps),
+            )
             for place, c in enumerate(ran)
         ),
         mean=(),
@@ -187,7 +228,7 @@ def position_panel(report: dict[str, Any]) -> Panel | None:
     section = report.get("positions")
     if not section:
         return None
-    rows = [("first false steps", section["of_errors"])]
+    rows = [("first false steps", section["of_errors"], link(cell="error"))]
     conditions = [c for c in ("BLIND", "CERT", "CCONFLICT") if c in section["by_condition"]]
     for condition in conditions:
         cells = section["by_condition"][condition]
@@ -195,18 +236,25 @@ def position_panel(report: dict[str, Any]) -> Panel | None:
             tenths = [
                 a + b for a, b in zip(cells["wrong"]["tenths"], cells["critical"]["tenths"], strict=True)
             ]
-            rows.append((f"{condition}, erroneous", tenths))
+            behind = link(condition=condition, cell="error", place="named")
+            rows.append((f"{condition}, erroneous", tenths, behind))
         else:
-            rows.append((f"{condition}, clean", cells["clean"]["tenths"]))
-    shares = [(name, [n / sum(tenths) for n in tenths]) for name, tenths in rows if sum(tenths)]
+            behind = link(condition=condition, cell="clean", place="named")
+            rows.append((f"{condition}, clean", cells["clean"]["tenths"], behind))
+    shares = [
+        (name, [n / sum(tenths) for n in tenths], behind) for name, tenths, behind in rows if sum(tenths)
+    ]
     if not shares:
         return None
-    highest = max(max(values) for _, values in shares)
+    highest = max(max(values) for _, values, _ in shares)
     return Panel(
         key="positions",
         title="Where flags point",
         conditions=tuple(str(k) for k in range(1, 11)),
-        lines=tuple(Line(name, tuple(values), place) for place, (name, values) in enumerate(shares)),
+        lines=tuple(
+            Line(name, tuple(values), place, (behind,) * len(values))
+            for place, (name, values, behind) in enumerate(shares)
+        ),
         mean=(),
         band=(),
         top=min(1.0, (int(highest * 10) + 1) / 10),
@@ -216,7 +264,10 @@ def position_panel(report: dict[str, Any]) -> Panel | None:
 
 @dataclass(frozen=True)
 class Reliability:
-    """One monitor's reliability curve: (confidence, share of errors, verdicts) by tenth of the scale."""
+    """One monitor's reliability curve: (confidence, share of errors, verdicts) by tenth of the scale.
+
+    The line's `links` ask for the verdicts of each tenth.
+    """
 
     line: Line
     points: tuple[tuple[float, float, int], ...]
@@ -235,7 +286,15 @@ def reliability(report: dict[str, Any]) -> tuple[str, list[Reliability]]:
     for condition in conditions_of(report):
         curves = [
             Reliability(
-                Line(monitor, (), place),
+                Line(
+                    monitor,
+                    (),
+                    place,
+                    tuple(
+                        link(condition=condition, monitor=monitor, confidence=f"{b['from']}-{b['to']}")
+                        for b in found["bins"]
+                    ),
+                ),
                 tuple((b["mean_confidence"], b["error_share"], b["n"]) for b in found["bins"]),
                 found["confidence_in_the_verdict"],
             )

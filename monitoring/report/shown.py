@@ -25,8 +25,8 @@ SECTIONS = (
 )
 
 
-def shown(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the context of the page."""
+def shown(document: dict[str, Any], traces: str | None) -> dict[str, Any]:
+    """Return the context of the page; a number's query follows `traces`, None where numbers lead nowhere."""
     panels = series.ladder_panels(document)
     localisation, bars = series.localisation_panel(document), series.place_bars(document)
     swaps, effects = series_more.certificate_panels(document), series_more.certificate_effects(document)
@@ -38,20 +38,23 @@ def shown(document: dict[str, Any]) -> dict[str, Any]:
     figures = {"questions"} if maps else set()
     return {
         "document": document,
+        "traces": traces,
+        "warnings": [sentences.warning(one) for one in document["warnings"]],
+        "not_drawn": document["reference"]["questions"] - len(maps[0].questions) if maps else 0,
         "summary": sentences.summary(document),
         "small_print": sentences.small_print(document),
         "methods": methods.methods(document),
-        "overview": svg_more.overview_svg(series_more.overview(document)),
-        "panels": [svg.panel_svg(panel) for panel in panels],
-        "localisation": svg.panel_svg(localisation) if localisation else "",
-        "bars": svg.bars_svg(bars) if bars else "",
+        "overview": svg_more.overview_svg(series_more.overview(document), traces),
+        "panels": [svg.panel_svg(panel, traces) for panel in panels],
+        "localisation": svg.panel_svg(localisation, traces) if localisation else "",
+        "bars": svg.bars_svg(bars, traces) if bars else "",
         "legend": _legend(list(lines.values())),
-        "swaps": [svg.panel_svg(panel) for panel in swaps],
-        "effects": svg_more.effects_svg(effects) if effects else "",
-        "lengths": [(svg.panel_svg(panel), _legend(list(panel.lines))) for panel in lengths],
-        "reliability": [svg_more.reliability_svg(curve) for curve in curves],
+        "swaps": [svg.panel_svg(panel, traces) for panel in swaps],
+        "effects": svg_more.effects_svg(effects, traces) if effects else "",
+        "lengths": [(svg.panel_svg(panel, traces), _legend(list(panel.lines))) for panel in lengths],
+        "reliability": [svg_more.reliability_svg(curve, traces) for curve in curves],
         "reliability_condition": condition,
-        "maps": [svg_more.heat_svg(one) for one in maps],
+        "maps": [svg_more.heat_svg(one, traces) for one in maps],
         "sections": [
             (key, title, [table for table in made if table.section == key])
             for key, title in SECTIONS

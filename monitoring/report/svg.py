@@ -1,17 +1,53 @@
-"""Figures for the page: small SVG with classes alone, so that the style sheet gives light, dark and print."""
+"""Figures for the page: small SVG with classes alone, so that the style sheet gives light, dark and print.
+
+`traces` is the address that a point's query is put behind, None where points lead nowhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from math import cos, pi, sin
 
 from django.utils.safestring import SafeString, mark_safe
 
+from monitoring.report.links import link
 from monitoring.report.series import PLACES, Bars, Line, Panel
 
 WIDTH, HEIGHT = 340, 250
 LEFT, RIGHT, TOP, BOTTOM = 34, 12, 26, 26
+
+
+def frame(
+    key: str,
+    size: tuple[float, float],
+    title: str,
+    words: str,
+    parts: Iterable[str],
+    *,
+    traces: str | None,
+    kind: str = "figure",
+) -> SafeString:
+    """Return a figure of this size with its title and its description in words."""
+    # What is inside an image is hidden from assistive technology, and links must not be.
+    role = "img" if traces is None else "group"
+    name = f"figure-{key}"
+    head = (
+        f'<svg class="{kind}" viewBox="0 0 {size[0]:g} {size[1]:g}" role="{role}" '
+        f'aria-labelledby="{name}-title" aria-describedby="{name}-words">'
+        f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-words">{escape(words)}</desc>'
+    )
+    return mark_safe(head + "".join(parts) + "</svg>")  # noqa: S308  (all words are escaped)
+
+
+def led(traces: str | None, link: str, words: str, drawn: str) -> str:
+    """Let what is drawn lead to the traces behind it; `words` name it, also to those who point at it."""
+    inside = f"<title>{escape(words)}</title>{drawn}"
+    return (
+        f"<g>{inside}</g>"
+        if traces is None or not link
+        else f'<a href="{escape(traces + link)}">{inside}</a>'
+    )
 
 
 def _polygon(points: list[tuple[float, float]], x: float, y: float) -> str:
@@ -47,9 +83,10 @@ def legend_mark(line: Line) -> SafeString:
     )
 
 
-def panel_svg(panel: Panel) -> SafeString:
+def panel_svg(panel: Panel, traces: str | None = None) -> SafeString:
     """Draw one panel: a line per monitor, the mean in ink with its interval as a band."""
-    return mark_safe("".join(_panel_parts(panel)))  # noqa: S308  (all words are escaped)
+    parts = _panel_parts(panel, traces)
+    return frame(panel.key, (WIDTH, HEIGHT), panel.title, panel.alternative(), parts, traces=traces)
 
 
 def _x(panel: Panel, place: int) -> float:
@@ -74,11 +111,7 @@ def _path(panel: Panel, values: tuple[float | None, ...]) -> str:
     return "".join(parts)
 
 
-def _panel_parts(panel: Panel) -> Iterator[str]:
-    yield (
-        f'<svg class="figure" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(panel.alternative())}">'
-    )
+def _panel_parts(panel: Panel, traces: str | None) -> Iterator[str]:
     yield f'<text x="{LEFT - 28}" y="14" class="chart-title">{escape(panel.title)}</text>'
     step = 0.2 if panel.top > 0.6 else 0.1
     for tick in range(round(panel.top / step + 0.01) + 1):
@@ -88,11 +121,11 @@ def _panel_parts(panel: Panel) -> Iterator[str]:
         y, kind = _y(panel, level), "chart-grid" if tick else "chart-axis"
         yield f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" class="{kind}"/>'
         yield (
-            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" class="chart-label">{level:.2g}</text>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" class="chart-tick">{level:.2g}</text>'
         )
     for place, condition in enumerate(panel.conditions):
         yield (
-            f'<text x="{_x(panel, place):.1f}" y="{HEIGHT - 8}" text-anchor="middle" class="chart-label">'
+            f'<text x="{_x(panel, place):.1f}" y="{HEIGHT - 8}" text-anchor="middle" class="chart-tick">'
             f"{escape(condition)}</text>"
         )
     if panel.chance is not None:
@@ -103,15 +136,17 @@ def _panel_parts(panel: Panel) -> Iterator[str]:
         yield f'<path d="{_path(panel, line.values)}" class="series-line"/>'
         for place, value in enumerate(line.values):
             if value is not None:
-                yield marker(line.marker, _x(panel, place), _y(panel, value))
+                words = f"{line.name}, {panel.conditions[place]}: {value:.3f}"
+                mark = marker(line.marker, _x(panel, place), _y(panel, value))
+                yield led(traces, line.links[place], words, mark)
         yield "</g>"
     if panel.mean:
         yield f'<path d="{_path(panel, panel.mean)}" class="chart-mean-line"/>'
     for place, value in enumerate(panel.mean):
         if value is not None:
             x, y = _x(panel, place), _y(panel, value)
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="chart-mean"/>'
-    yield "</svg>"
+            mark = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="chart-mean"/>'
+            yield led(traces, panel.links[place], f"mean, {panel.conditions[place]}: {value:.3f}", mark)
 
 
 def _band(panel: Panel) -> Iterator[str]:
@@ -129,16 +164,15 @@ def _band(panel: Panel) -> Iterator[str]:
         )
 
 
-def bars_svg(bars: Bars) -> SafeString:
+def bars_svg(bars: Bars, traces: str | None = None) -> SafeString:
     """Draw the shares as stacked bars, each part named or numbered where it has room."""
-    return mark_safe("".join(_bar_parts(bars)))  # noqa: S308  (all words are escaped)
+    size = (690, 24 + len(bars.conditions) * 38)
+    title = "Where the named step lies"
+    return frame("places", size, title, bars.alternative(), _bar_parts(bars, traces), traces=traces)
 
 
-def _bar_parts(bars: Bars) -> Iterator[str]:
+def _bar_parts(bars: Bars, traces: str | None) -> Iterator[str]:
     left, bar, gap, width = 70, 26, 12, 620
-    height = 24 + len(bars.conditions) * (bar + gap)
-    yield f'<svg class="figure" viewBox="0 0 {left + width} {height}" role="img" '
-    yield f'aria-label="{escape(bars.alternative())}">'
     for row, (condition, shares) in enumerate(zip(bars.conditions, bars.shares, strict=True)):
         y, x = 20 + row * (bar + gap), float(left)
         yield (
@@ -147,13 +181,14 @@ def _bar_parts(bars: Bars) -> Iterator[str]:
         )
         for place, share in zip(PLACES, shares, strict=True):
             part = share * width
-            yield f'<rect x="{x:.1f}" y="{y}" width="{part:.1f}" height="{bar}" class="place-{place}"/>'
+            drawn = f'<rect x="{x:.1f}" y="{y}" width="{part:.1f}" height="{bar}" class="place-{place}"/>'
             if part > 34:
-                yield (
+                drawn += (
                     f'<text x="{x + part / 2:.1f}" y="{y + 17}" text-anchor="middle" class="chart-value">'
                     f"{share:.3f}</text>"
                 )
+            behind = link(condition=condition, cell="error", place=place)
+            yield led(traces, behind, f"{place}, {condition}: {share:.3f}", drawn)
             if row == 0 and part > 20:
                 yield f'<text x="{x + 2:.1f}" y="14" class="chart-label">{place}</text>'
             x += part
-    yield "</svg>"

@@ -23,6 +23,8 @@ from monitoring.models import StoredReport
 from monitoring.report import compare, queries, services
 from monitoring.report.access import document_for, is_blind, study_of_report, study_of_traces
 from monitoring.report.behind import Asked, labels_behind, tally, verdicts_behind
+from monitoring.report.changed import changes_behind
+from monitoring.report.links import ALL
 from monitoring.report.methods import methods_text
 from monitoring.report.selection import Selection, choices
 from monitoring.report.shown import shown
@@ -44,6 +46,12 @@ def _selection(values: Mapping[str, Any], *, blind: bool) -> Selection:
 
 def _with_query(address: str, selection: Selection) -> str:
     return f"{address}?{urlencode(selection.parts)}" if selection.parts else address
+
+
+def _traces(standard: ReferenceStandard, selection: Selection) -> str:
+    """Return the address of a standard's traces, for the query of a number to follow."""
+    address = reverse("report_traces", args=[standard.study.slug, standard.version])
+    return f"{address}?{urlencode(selection.parts)}&" if selection.parts else f"{address}?"
 
 
 @require_GET
@@ -81,7 +89,8 @@ def report(request: HttpRequest, slug: str, version: int) -> HttpResponse:
         "blind": blind,
     }
     if standing.ready is not None:
-        context |= shown(document_for(person, study, standing.ready))
+        traces = None if blind else _traces(standard, selection)
+        context |= shown(document_for(person, study, standing.ready), traces)
     return render(request, "monitoring/report.html", context)
 
 
@@ -167,16 +176,24 @@ def _download(text: str, kind: str, name: str) -> HttpResponse:
 
 @require_GET
 def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse:
-    """List the traces behind a number, verdict beside standard; not for who still has to judge them."""
+    """List the traces behind a number, verdict beside standard; not for who still has to judge them.
+
+    `against` another standard: those whose label differs between the two, with both labels.
+    """
     study = study_of_traces(person_of(request), slug)
     standard = _standard(study, version)
     asked, selection = Asked.read(request.GET), _selection(request.GET, blind=False)
+    against = request.GET.get("against", "")
+    former = _standard(study, int(against)) if against.isdecimal() and len(against) < 10 else None
     found: Any
-    if asked.of_verdicts:
+    counted: dict[str, int] = {}
+    if former is not None:
+        found = changes_behind(study, (former, standard), asked, selection)
+    elif asked.of_verdicts:
         found = verdicts_behind(study, standard, asked, selection)
         counted = tally(found)
     else:
-        found, counted = labels_behind(standard, asked, selection), {}
+        found = labels_behind(standard, asked, selection)
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
     return render(
         request,
@@ -184,14 +201,23 @@ def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse
         {
             "study": study,
             "standard": standard,
+            "former": former,
             "asked": asked,
             "selection": selection,
             "page": page,
             "tally": counted,
-            "query": urlencode([*asked.parts, *selection.parts.items()]),
+            "query": urlencode(
+                [*asked.parts, *selection.parts.items(), *([("against", former.version)] if former else [])]
+            ),
             "back": _with_query(reverse("report", args=[slug, version]), selection),
         },
     )
+
+
+def _traces_of_both(before: ReferenceStandard, after: ReferenceStandard) -> tuple[str, str, str]:
+    """Return the addresses of the traces of two standards, and of those whose label changed between them."""
+    first, second = (_traces(standard, Selection()) for standard in (before, after))
+    return first, second, f"{second}against={before.version}&"
 
 
 @require_GET
@@ -213,6 +239,12 @@ def standard_figures(request: HttpRequest, slug: str, version: int, other: int) 
         figures = compare.figures_beside(*documents)
         context["all"] = request.GET.get("figures") == "all"
         context["figures"], context["moving"] = len(figures), sum(one.moves for one in figures)
-        context["tables"] = compare.comparison_tables(*documents, moving_only=not context["all"])
+        blind = is_blind(person, study)
+        traces = None if blind else _traces_of_both(*standards)
+        context["traces"] = None if blind else ""
+        context["changed_traces"] = "" if traces is None else traces[2] + ALL
+        context["tables"] = compare.comparison_tables(
+            *documents, moving_only=not context["all"], traces=traces
+        )
         context["same_verdicts"] = len({d["verdicts"]["sha256"] for d in documents}) == 1
     return render(request, "monitoring/standard_figures.html", context)

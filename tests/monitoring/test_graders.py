@@ -9,6 +9,7 @@ from django.urls import reverse
 from annotation.models import Study
 from core.models import User
 from monitoring.graders.build import grading_error
+from monitoring.report.cells import plain
 from monitoring.report.queries import document_of
 from monitoring.report.services import compute_report
 from monitoring.report.tables.grading import grading_tables
@@ -62,7 +63,7 @@ def test_the_report_holds_the_same_with_formulas_and_a_table(judged: Study) -> N
     assert set(grading["formulas"]["corrected"]) == {"formula", "domain"}
     (table,) = grading_tables(document_of(stored))
     assert [cell.text for cell in table.rows[0][3:6]] == ["0.333", "1.000", "0.250"]
-    assert "8 traces are worth 4.0" in table.note
+    assert "8 traces are worth 4.0" in plain(table.note)
 
 
 def test_administrators_and_leads_read_the_page(

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Question, Study
+from monitoring.report.cells import plain
 from monitoring.report.macros import letters, macros, monitor_names
 from monitoring.report.methods import methods, methods_latex
 from tests.monitoring.report_build import make_monitor, make_run, make_standard, small_study
@@ -196,7 +197,7 @@ def test_names_of_macros_are_letters_and_differ() -> None:
 
 
 def test_the_methods_say_the_studys_own_numbers_hashes_and_exclusions(released: dict[str, Any]) -> None:
-    text = dict(methods(released))
+    text = {heading: plain(said) for heading, said in methods(released)}
     assert "237 traces of 79 questions" in text["Standard"]
     assert "135 of the traces both" in text["Standard"]
     assert "5 monitors" in text["Monitors"]

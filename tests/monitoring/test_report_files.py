@@ -19,7 +19,7 @@ from django.db import transaction
 
 from annotation.models import Study, Trace
 from monitoring.report import figures, series_more, svg_more
-from monitoring.report.cells import as_text
+from monitoring.report.cells import as_text, plain
 from monitoring.report.csvs import csv_files
 from monitoring.report.figures import write_figures
 from monitoring.report.latex import escape, latex_file
@@ -172,7 +172,7 @@ def test_figures_show_the_numbers_of_the_report(release: dict[str, Any]) -> None
 def test_further_figures_and_files_hold_the_numbers_of_the_report(release: dict[str, Any]) -> None:
     glance = series_more.overview(release)
     assert dict(glance.cells) == {"clean": 130, "wrong": 83, "critical": 24}
-    assert [box.number for box in glance.stages] == ["252", "237", "237", "7223"]
+    assert [box.number.text for box in glance.stages] == ["252", "237", "237", "7223"]
     wrong, clean = series_more.certificate_panels(release)
     assert (wrong.conditions, clean.conditions) == (("BLIND", "CERT", "CMATCH"), ("CERT", "CCONFLICT"))
     effects = series_more.certificate_effects(release)
@@ -186,7 +186,7 @@ def test_further_figures_and_files_hold_the_numbers_of_the_report(release: dict[
     drawn = [svg_more.overview_svg(glance), svg_more.effects_svg(effects), svg_more.heat_svg(one)]
     drawn += [svg_more.reliability_svg(curve) for curve in series_more.reliability(release)[1]]
     for svg in drawn:
-        assert ET.fromstring(svg).get("aria-label")
+        assert all(ET.fromstring(svg).findtext(name) for name in ("title", "desc"))
         assert "style=" not in svg
     files = csv_files(release)
     for name in ("pairwise", "leave_one_out", "calibration", "positions", "questions", "power", "dependence"):
@@ -205,7 +205,7 @@ def test_the_page_figures_are_sound_svg_with_a_text_alternative(release: dict[st
     drawn += [legend_mark(line) for line in panel.lines]
     for text in drawn:
         root = ET.fromstring(text)
-        assert root.get("aria-label") or root.get("aria-hidden")
+        assert root.get("aria-hidden") or all(root.findtext(name) for name in ("title", "desc"))
         assert "style" not in text
 
 
@@ -220,11 +220,11 @@ def test_nine_monitors_differ_in_colour_or_shape() -> None:
 def test_a_study_without_verdicts_still_has_words_tables_and_the_overview(tmp_path: Path) -> None:
     study, standard, _ = small_study()
     computed = report_of(study, standard)
-    assert summary(computed).endswith("No monitor has run yet.")
+    assert plain(summary(computed)).endswith("No monitor has run yet.")
     assert {path.stem for path in write_figures(computed, tmp_path)} == {"overview"}
     assert "Verdicts: 0" in (tmp_path / "overview.txt").read_text(encoding="utf-8")
     assert ladder_panels(computed) == []
-    assert dict(small_print(computed))["Left out of the standard"] == "nothing"
+    assert plain(dict(small_print(computed))["Left out of the standard"]) == "nothing"
     latex_file(computed)
     assert "oracle.csv" in csv_files(computed)
 

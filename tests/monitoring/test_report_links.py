@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -98,19 +99,123 @@ def document(study: Study, standard: Any) -> dict[str, Any]:
     return build(load(study, standard), study, standard, Options(resamples=5, studies=2))
 
 
-def test_the_page_has_no_number_in_a_table_that_leads_nowhere(study: Study, rich: Any, olga: User) -> None:
+# What may stand without a link, since no trace is behind it.
+NO_NUMBERS = re.compile(
+    r"\b[0-9a-f]{16,64}\b|sha256( [0-9a-f]{8,64})?"  # hashes
+    r"|seed \d+|\d+ resamples|\b(95|80)%"  # how intervals and power are computed
+    r"|([Ss]tandard|version) \d+|Standards \d+ and \d+"  # which standard
+    r"|\b(L[01]|AC1)\b|monitor-\d"  # names of measures and monitors
+    r"|leaves 0 out|placed step to 0|above 50|\(?1 − α|α \+ β < 1"  # bounds that a note explains
+    r"|\d+ more questions are not drawn|\d+ of \d+ figures"  # counts of what the page shows, not of traces
+)
+# Names of rows, columns, pages and scales, choices of forms, and reasons why a number is missing.
+NAMES = {"th", "title", "desc", "nav", "option", "chart-tick", "masthead", "eyebrow", "visually-hidden"}
+
+
+class Walk(HTMLParser):
+    """Collects the words of a page that hold a number and lie in no link to traces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside: list[set[str]] = []
+        self.bare: list[str] = []
+        self.links: list[
+            tuple[str, str, str]
+        ] = []  # address, words, and whether in a table, a figure or prose
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("br", "hr", "img", "input", "link", "meta"):
+            return
+        given = dict(attrs)
+        marks = {tag, *(given.get("class") or "").split()}
+        if tag == "a" and "/traces/?" in (given.get("href") or ""):
+            marks.add("led")
+            around = set().union(*self.inside)
+            place = next((name for name in ("td", "svg") if name in around), "prose")
+            self.links.append((given["href"] or "", "", place))
+        self.inside.append(marks)
+
+    def handle_endtag(self, tag: str) -> None:
+        while tag not in self.inside.pop():
+            pass
+
+    def handle_data(self, data: str) -> None:
+        around: set[str] = set().union(*self.inside)
+        if "led" in around:
+            if not around & {"title", "ci"}:
+                address, text, place = self.links[-1]
+                self.links[-1] = (address, text + data, place)
+        elif not around & NAMES and NUMBER.search(NO_NUMBERS.sub("", data)):
+            self.bare.append(data.strip())
+
+
+def walked(page: str) -> Walk:
+    walk = Walk()
+    walk.feed(page)
+    return walk
+
+
+def test_the_page_has_no_number_that_leads_nowhere(study: Study, rich: Any, olga: User) -> None:
     services.compute_report(study=study, standard=rich)
     client = Client()
     client.force_login(olga)
     page = client.get(reverse("report", args=[study.slug, 1])).content.decode()
+    walk = walked(page)
+    assert walk.bare == []
+    places = Counter(place for *_, place in walk.links)
+    assert places["svg"] > 200 and places["prose"] > 40, "points, bars and sentences lead to traces too"
+    counts = {
+        (address, text.partition(" ")[0])
+        for address, text, place in walk.links
+        if place != "td" and re.fullmatch(r"\d+( (?!question|monitor|condition)[a-z ]+)?", text)
+    }
+    for address, n in sorted(counts):
+        found = client.get(address).context
+        assert int(n) in (found["page"].paginator.count, found["tally"].get("traces")), (address, n)
+    assert len(counts) > 25
     cells = re.findall(r'<td class="num"[^>]*>(.*?)</td>', page)
     shown = re.compile(r'<span class="visually-hidden">.*?</span>|<[^>]+>')
     bare = [cell for cell in cells if "<a " not in cell and NUMBER.search(shown.sub("", cell))]
     assert len(cells) > 900
     assert bare == []
-    addresses = {unescape(found) for found in re.findall(r'<td class="num"[^>]*><a href="([^"]+)"', page)}
-    for address in sorted(addresses)[::40]:
-        assert client.get(address).status_code == 200, address
+
+
+def test_two_standards_lead_to_their_own_traces_and_a_change_to_those_that_changed(
+    study: Study, rich: Any, olga: User
+) -> None:
+    rows = list(rich.labels.order_by("pk"))
+    for row in rows:
+        row.pk = None
+    rows[0].first_error_step, rows[0].final_correct = 2, False  # clean before
+    rows[1].first_error_step = None  # had an error before
+    rows[5].status, rows[5].status_reason = "excluded", "unreadable"
+    other = store_standard(study, rows)
+    for standard in (rich, other):
+        services.compute_report(study=study, standard=standard, resamples=2000)
+    client = Client()
+    client.force_login(olga)
+    page = client.get(reverse("standard_figures", args=[study.slug, 1, 2]), {"figures": "all"})
+    walk = walked(page.content.decode())
+    assert walk.bare == []
+    kinds = Counter(re.sub(r"\?(against=1&)?.*", r"\1", address) for address, *_ in walk.links)
+    first, second = (reverse("report_traces", args=[study.slug, n]) for n in (1, 2))
+    assert set(kinds) == {first, second, f"{second}against=1&"}
+    counts = {
+        (address, int(text)) for address, text, _ in walk.links if text.isdecimal() and "all=1" not in address
+    }
+    assert len(counts) == 6
+    for address, n in counts:
+        assert client.get(address).context["page"].paginator.count == n, address
+    changed = client.get(second, {"against": 1, "all": 1})
+    assert changed.context["page"].paginator.count == 3
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", changed.content.decode()))
+    assert "no error, answer right error at step 2, answer wrong" in text
+    assert "excluded" in text
+    verdicts = client.get(
+        second, {"against": 1, "condition": "BLIND", "monitor": "monitor-1", "cell": "error"}
+    )
+    assert verdicts.context["page"].paginator.count == 3, "erroneous under either standard"
+    assert client.get(second, {"against": 9}).status_code == 404
 
 
 def linked(report: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -56,6 +56,11 @@ def signed_in(person: User) -> Client:
     return client
 
 
+def said(page: str) -> str:
+    """The words of a page without its tags."""
+    return re.sub(r"<[^>]+>", "", page)
+
+
 def url(name: str, study: Study, *args: Any) -> str:
     return reverse(name, args=[study.slug, *args])
 
@@ -154,7 +159,7 @@ def test_the_task_computes_what_was_ordered_and_the_page_shows_it(
         "fewer than 10 clusters",
         'class="figure"',
     ):
-        assert words in page, words
+        assert words in page or words in said(page), words
     assert "Compute</button>" not in page
 
 
@@ -360,10 +365,10 @@ def test_a_part_of_the_standard_has_a_report_of_its_own(
     assert response["Location"].endswith("?generator=model-x&length=1-8")
     tasks.compute_report_task(*sent[0][1])
     shown = client.get(url("report", study, 2), chosen).content.decode()
-    assert "4 traces of 2 questions" in shown
+    assert "4 traces of 2 questions" in said(shown)
     found = json.loads(client.get(url("report_json", study, 2), chosen).content)
     assert found["reference"]["selection"] == chosen
-    assert "4 traces of 2 questions" not in client.get(url("report", study, 2)).content.decode()
+    assert "4 traces of 2 questions" not in said(client.get(url("report", study, 2)).content.decode())
     # A lead with a dispute to decide is not told who wrote what, nor may ask for it.
     lead = signed_in(adam)
     assert "model-x" in lead.get(url("report", study, 2)).content.decode()
@@ -384,7 +389,7 @@ def test_two_standards_are_shown_in_two_columns(study: Study, scored: Any, olga:
     assert "Compute standard 2" in page
     services.compute_report(study=study, standard=other)
     page = client.get(url("standard_figures", study, 1, 2)).content.decode()
-    assert "4 labels differ" in page
+    assert "4 labels differ" in said(page)
     assert '<th scope="col" class="num">standard 1</th>' in page
     everything = client.get(url("standard_figures", study, 1, 2), {"figures": "all"}).content.decode()
     assert everything.count("<tr") > page.count("<tr"), "what does not move is shown when asked for"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Cell, Table, figure, words
+from monitoring.report.cells import Cell, Table, figure, say, words
 from monitoring.report.links import link
 
 
@@ -37,9 +37,11 @@ def calibration_tables(report: dict[str, Any]) -> list[Table]:
             section="calibration",
             key="calibration",
             title="Calibration of the confidence in an error",
-            note="Brier score: mean squared distance of confidence and truth; base rate: what always saying the share "
-            "of errors would score. Gap: mean distance of confidence and share of errors over tenths of the scale. "
-            "A median above 50 when passing suggests that the monitor gave its confidence in its verdict instead.",
+            note=say(
+                "Brier score: mean squared distance of confidence and truth; base rate: what always saying the share "
+                "of errors would score. Gap: mean distance of confidence and share of errors over tenths of the scale. "
+                "A median above 50 when passing suggests that the monitor gave its confidence in its verdict instead."
+            ),
             columns=("condition", "monitor", "n", "Brier", "base rate", "gap", "median when passing"),
             rows=tuple(rows),
             folded=True,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Cell, Table, count, figure, share, words
-from monitoring.report.links import link
+from monitoring.report.cells import Cell, Table, count, figure, say, share, words
+from monitoring.report.links import certificate_pairs, link
 from monitoring.report.tables.titles import CELL_TITLES
 
 
@@ -17,9 +17,7 @@ def certificate_tables(report: dict[str, Any]) -> list[Table]:
         if name not in section:
             continue
         contrast = section[name]
-        later, earlier = name.split("-")
-        cell = "clean" if "CCONFLICT" in name else "wrong"
-        pairs = {"condition": later, "said": "valid", "valid": earlier, "cell": cell}
+        pairs = certificate_pairs(name)
         for monitor, record in contrast["monitors"].items():
             behind = link(**pairs, monitor=monitor)
             shown = figure(record, "estimate", ci="ci", signed=True, link=behind)
@@ -27,7 +25,9 @@ def certificate_tables(report: dict[str, Any]) -> list[Table]:
         rows.append(
             (
                 words(name.replace("-", " − ")),
-                words(f"mean ({contrast['same_direction']} of {len(contrast['monitors'])} alike)"),
+                words(
+                    f"mean ({contrast['same_direction']} of {len(contrast['monitors'])} alike)", link(**pairs)
+                ),
                 words(""),
                 figure(contrast, "estimate", ci="ci", signed=True, link=link(**pairs)),
             )
@@ -37,8 +37,10 @@ def certificate_tables(report: dict[str, Any]) -> list[Table]:
             section="certificates",
             key="certificate",
             title="Effects of false certificates on flagging",
-            note="Changes of flag rate, paired within traces. CMATCH: the trace's own wrong answer is "
-            "presented as known correct; CCONFLICT: a right trace beside a false answer.",
+            note=say(
+                "Changes of flag rate, paired within traces. CMATCH: the trace's own wrong answer is "
+                "presented as known correct; CCONFLICT: a right trace beside a false answer."
+            ),
             columns=("contrast", "monitor", "n", "change of flag rate"),
             rows=tuple(rows),
         )
@@ -74,8 +76,10 @@ def fate_tables(report: dict[str, Any]) -> list[Table]:
                 section="certificates",
                 key="suppressed",
                 title="Exact localisations that a certificate silences",
-                note="Wrong traces whose first false step was named exactly under BLIND; how many pass when the "
-                "true answer is certified, and when the trace's own wrong one is.",
+                note=say(
+                    "Wrong traces whose first false step was named exactly under BLIND; how many pass when the "
+                    "true answer is certified, and when the trace's own wrong one is."
+                ),
                 columns=("monitor", "exact under BLIND", "pass under CERT", "pass under CMATCH"),
                 rows=(*rows, total),
                 totals=1,
@@ -104,8 +108,10 @@ def fate_tables(report: dict[str, Any]) -> list[Table]:
                 section="certificates",
                 key="interior",
                 title="Where flags land that a false certificate induces",
-                note="Clean traces under CCONFLICT. New: passed under CERT. Interior: blamed on anything but the "
-                "last step.",
+                note=say(
+                    "Clean traces under CCONFLICT. New: passed under CERT. Interior: blamed on anything but the "
+                    "last step."
+                ),
                 columns=("monitor", "new flags", "of them interior", "all flags", "of them interior "),
                 rows=(*rows, total),
                 totals=1,
@@ -136,8 +142,10 @@ def revision_tables(report: dict[str, Any]) -> list[Table]:
             section="revision",
             key="revision",
             title="Verdicts withdrawn and added under REVISE",
-            note="Shares of earlier flags withdrawn and of earlier passes turned into flags, means over "
-            "monitors; net: less the same under RCTRL, where no answer is shown.",
+            note=say(
+                "Shares of earlier flags withdrawn and of earlier passes turned into flags, means over "
+                "monitors; net: less the same under RCTRL, where no answer is shown."
+            ),
             columns=("cell", "withdrawn", "added", "withdrawn, net", "added, net"),
             rows=tuple(rows),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, figure, words
+from monitoring.report.cells import MINUS, Cell, Table, figure, say, words
 from monitoring.report.links import BEHIND, link
 
 
@@ -32,8 +32,10 @@ def leave_one_out_tables(report: dict[str, Any]) -> list[Table]:
             section="comparison",
             key="leave_one_out",
             title="The panel without each monitor",
-            note=f"Means over the others. Difference: CERT {MINUS} BLIND on wrong traces less the same on critical "
-            "ones.",
+            note=say(
+                f"Means over the others. Difference: CERT {MINUS} BLIND on wrong traces less the same on critical "
+                "ones."
+            ),
             columns=("", *titles, "difference"),
             rows=tuple(rows),
         )
@@ -47,8 +49,10 @@ def pairwise_tables(report: dict[str, Any]) -> list[Table]:
             section="comparison",
             key=f"pairwise_{condition.lower()}",
             title=f"Monitors beside each other under {condition}",
-            note="First less second on the traces that both judged, paired within traces and resamples; an interval "
-            "that leaves 0 out resolves the two.",
+            note=say(
+                "First less second on the traces that both judged, paired within traces and resamples; an interval "
+                "that leaves 0 out resolves the two."
+            ),
             columns=("first", "second", "n", "balanced accuracy", "L0"),
             rows=tuple(
                 (
@@ -87,8 +91,10 @@ def processbench_tables(report: dict[str, Any]) -> list[Table]:
             section="comparison",
             key="processbench",
             title="ProcessBench's numbers",
-            note="Accuracy on erroneous traces (the step named is the first false one), on the others (no error is "
-            "reported), and their harmonic mean. A failed verdict counts as wrong.",
+            note=say(
+                "Accuracy on erroneous traces (the step named is the first false one), on the others (no error is "
+                "reported), and their harmonic mean. A failed verdict counts as wrong."
+            ),
             columns=("condition", "monitor", "erroneous", "without an error", "harmonic mean"),
             rows=tuple(rows),
             folded=True,

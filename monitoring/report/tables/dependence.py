@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Table, count, figure, words
+from monitoring.report.cells import Table, count, figure, listed, say, words
 from monitoring.report.involvement import KINDS
 from monitoring.report.links import ALL, BEHIND, link
 from monitoring.report.tables.titles import FIGURES
@@ -37,8 +37,10 @@ def dependence_tables(report: dict[str, Any]) -> list[Table]:
             section="dependence",
             key="dependence",
             title="Without the disputed traces, and with ranges of defensible steps",
-            note="Means over monitors. Disputed: the arms differ in the answer or in the step. Any defensible "
-            "step: a step within the lead's range counts as exact.",
+            note=say(
+                "Means over monitors. Disputed: the arms differ in the answer or in the step. Any defensible "
+                "step: a step within the lead's range counts as exact."
+            ),
             columns=("condition", "traces of", "n", *FIGURES.values()),
             rows=tuple(rows),
         )
@@ -53,9 +55,17 @@ def dependence_tables(report: dict[str, Any]) -> list[Table]:
                 section="dependence",
                 key=f"by_{name}",
                 title=f"Under the labels of {title} alone",
-                note=f"On the {reading['traces']} ready traces that it judged: {reading['clean']} clean, "
-                f"{reading['wrong']} wrong, {reading['critical']} critical by its labels. In the second row of "
-                "each condition, the change against the standard on the same traces.",
+                note=say(
+                    "On the {} ready traces that it judged: {} clean, {} wrong, {} critical by its labels. In the "
+                    "second row of each condition, the change against the standard on the same traces.",
+                    *(
+                        count(reading[what], link(labels=name, cell=cell))
+                        for what, cell in (
+                            ("traces", ""),
+                            *((cell, cell) for cell in ("clean", "wrong", "critical")),
+                        )
+                    ),
+                ),
                 columns=("condition", "", *FIGURES.values()),
                 rows=tuple(
                     (
@@ -94,8 +104,13 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
     out = []
     for kind, section in found.items():
         title, short = TITLES[kind], KINDS[kind]
-        marked = ", ".join(
-            f"{monitor} ({n['traces']} traces, {n['error_traces']} erroneous)"
+        marked = listed(
+            say(
+                "{} ({} traces, {} erroneous)",
+                words(monitor),
+                count(n["traces"], link(monitor=monitor, marked=kind)),
+                count(n["error_traces"], link(monitor=monitor, marked=kind, cell="error")),
+            )
             for monitor, n in section["monitors"].items()
         )
         rows = []
@@ -154,7 +169,7 @@ def involvement_tables(report: dict[str, Any]) -> list[Table]:
                 section="dependence",
                 key=f"involved_{kind}",
                 title=title,
-                note=f"Marked: {marked}. The last column leaves them out.",
+                note=(words("Marked: "), *marked, words(". The last column leaves them out.")),
                 columns=(
                     "condition",
                     "monitor",

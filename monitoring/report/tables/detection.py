@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Table, count, figure, words
+from monitoring.report.cells import Table, count, figure, say, words
 from monitoring.report.links import BEHIND, link
 from monitoring.report.series import PLACES
 
@@ -59,8 +59,10 @@ def detection_tables(report: dict[str, Any]) -> list[Table]:
                 section="detection",
                 key=f"detection_{condition.lower()}",
                 title=f"Detection under {condition}",
-                note="n: verdicts that say whether there is an error; failed: the others, left out here. "
-                "AUC by the monitor's own confidence that there is an error.",
+                note=say(
+                    "n: verdicts that say whether there is an error; failed: the others, left out here. "
+                    "AUC by the monitor's own confidence that there is an error."
+                ),
                 columns=("monitor", "n", "failed", *(title for _, title in DETECTION)),
                 rows=(*rows, total) if len(rows) > 1 else tuple(rows),
                 totals=1 if len(rows) > 1 else 0,
@@ -123,9 +125,11 @@ def localisation_tables(report: dict[str, Any]) -> list[Table]:
                 section="localisation",
                 key=f"localisation_{condition.lower()}",
                 title=f"Localisation under {condition}",
-                note="Over the traces with an error; a failed verdict is a miss. L0: the step named is the "
-                "first false one; L1: at most one step off. Chance: a step placed at random in each flagged "
-                "trace. The last row gives pooled shares under early to missed.",
+                note=say(
+                    "Over the traces with an error; a failed verdict is a miss. L0: the step named is the "
+                    "first false one; L1: at most one step off. Chance: a step placed at random in each flagged "
+                    "trace. The last row gives pooled shares under early to missed."
+                ),
                 columns=("monitor", "n", *(title for _, title in LOCALISATION), *PLACES),
                 rows=(*rows, total) if len(rows) > 1 else tuple(rows),
                 totals=1 if len(rows) > 1 else 0,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, count, figure, words
-from monitoring.report.links import link
+from monitoring.report.cells import MINUS, Table, Words, count, figure, say, told, words
+from monitoring.report.links import ALL, link
 
 TITLE = "Monitors as graders"
 
@@ -43,10 +43,15 @@ def grading_tables(report: dict[str, Any]) -> list[Table]:
             section="grading",
             key="grading",
             title=TITLE,
-            note=f"α: what passes of the traces with an error; β: what is flagged of the clean ones. Corrected: (V "
-            f"{MINUS} α) / (1 {MINUS} α {MINUS} β), what passes in one half of the questions corrected by the rates of "
-            f"the other; undefined unless α + β < 1. Its variance takes the rates as known. ρ: correlation within a "
-            "question of a monitor's being right. " + _study(section),
+            note=(
+                *say(
+                    f"α: what passes of the traces with an error; β: what is flagged of the clean ones. Corrected: "
+                    f"(V {MINUS} α) / (1 {MINUS} α {MINUS} β), what passes in one half of the questions corrected by "
+                    "the rates of the other; undefined unless α + β < 1. Its variance takes the rates as known. ρ: "
+                    "correlation within a question of a monitor's being right. "
+                ),
+                *_study(section),
+            ),
             columns=(
                 *("condition", "monitor", "verdicts", "α, wrong", "α, critical", "β, clean", "passes, V"),
                 *("corrected", "its variance", "ρ", "n eff"),
@@ -56,14 +61,15 @@ def grading_tables(report: dict[str, Any]) -> list[Table]:
     ]
 
 
-def _study(section: dict[str, Any]) -> str:
+def _study(section: dict[str, Any]) -> Words:
     """Say what clustering leaves of the study's traces."""
     rho, size = (
-        _told(figure(section, name, digits=d)) for name, d in (("correlation", 3), ("effective_size", 1))
+        told(figure(section, name, digits=d, link=ALL))
+        for name, d in (("correlation", 3), ("effective_size", 1))
     )
-    worth = f"its {section['traces']} traces are worth {size}"
-    return f"Of the study: correlation of errors within a question {rho}; {worth}."
-
-
-def _told(cell: Cell) -> str:
-    return f"undefined ({cell.reason})" if cell.reason else cell.text
+    return say(
+        "Of the study: correlation of errors within a question {}; its {} traces are worth {}.",
+        rho,
+        count(section["traces"], ALL),
+        size,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Cell, Table, count, figure, words
+from monitoring.report.cells import Cell, Table, count, figure, say, words
 from monitoring.report.links import link
 from monitoring.report.tables.titles import CELL_TITLES
 
@@ -35,8 +35,10 @@ def length_tables(report: dict[str, Any]) -> list[Table]:
             section="length",
             key="step_by_length",
             title="STEP and BLIND against the length of traces",
-            note="Means over monitors, in quarters of the traces by number of steps. Under STEP every step is a chance "
-            "to flag.",
+            note=say(
+                "Means over monitors, in quarters of the traces by number of steps. Under STEP every step is a chance "
+                "to flag."
+            ),
             columns=(
                 "steps",
                 "traces",
@@ -65,7 +67,7 @@ def length_tables(report: dict[str, Any]) -> list[Table]:
             section="length",
             key="positions",
             title="Which step flags name",
-            note="Pooled over monitors; flags on clean traces are false alarms.",
+            note=say("Pooled over monitors; flags on clean traces are false alarms."),
             columns=("condition", "cell", "flags with a step", "share on the last step", "without a step"),
             rows=tuple(rows),
             folded=True,

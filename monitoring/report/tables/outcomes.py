@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, count, words
+from monitoring.report.cells import MINUS, Cell, Table, count, say, words
 from monitoring.report.links import link
 
 
@@ -37,9 +37,11 @@ def outcome_tables(report: dict[str, Any]) -> list[Table]:
             section="outcomes",
             key="outcomes",
             title="Verdicts that are not ok",
-            note="On the traces of the standard; runs without a failure are not listed. "
-            "Anything but ok is left out of detection, save an inconsistent verdict, whose flag counts; in "
-            "localisation it is a miss.",
+            note=say(
+                "On the traces of the standard; runs without a failure are not listed. "
+                "Anything but ok is left out of detection, save an inconsistent verdict, whose flag counts; in "
+                "localisation it is a miss."
+            ),
             columns=("condition", "monitor", *(kind.replace("_", " ") for kind in kinds)),
             rows=tuple(rows),
         )
@@ -122,8 +124,10 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
             section="outcomes",
             key="bounds",
             title="Whatever the failed verdicts had said",
-            note="From every failure a pass to every failure a flag; for L0, from a miss to an exact hit. "
-            "Denominators are all traces that the monitor was given.",
+            note=say(
+                "From every failure a pass to every failure a flag; for L0, from a miss to an exact hit. "
+                "Denominators are all traces that the monitor was given."
+            ),
             columns=(
                 "condition",
                 "monitor",
@@ -140,7 +144,7 @@ def bounds_tables(report: dict[str, Any]) -> list[Table]:
             section="outcomes",
             key="bounds_of_changes",
             title="Recalls and changes, whatever the failed verdicts had said",
-            note="Least and most of the mean over monitors.",
+            note=say("Least and most of the mean over monitors."),
             columns=("condition", "of", "", "least to most"),
             rows=(*recall, *changes),
             folded=True,

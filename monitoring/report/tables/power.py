@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, figure, words
-from monitoring.report.links import BEHIND, link
+from monitoring.report.cells import MINUS, Cell, Table, counted, figure, say, words
+from monitoring.report.links import ALL, BEHIND, link
 from monitoring.report.tables.titles import FIGURES
 
 
@@ -40,9 +40,12 @@ def power_tables(report: dict[str, Any]) -> list[Table]:
             section="power",
             key="power",
             title=f"Questions needed to resolve a change {section['contrast'].replace('-', f' {MINUS} ')}",
-            note="Studies of other sizes are drawn from the questions of this one, monitors as they are. Needed: the "
-            f"smallest number tried at which the 95% interval leaves 0 out in 80% of studies. In brackets the chance "
-            f"with the {section['observed_questions']} questions here.",
+            note=say(
+                "Studies of other sizes are drawn from the questions of this one, monitors as they are. Needed: the "
+                "smallest number tried at which the 95% interval leaves 0 out in 80% of studies. In brackets the "
+                "chance with the {} here.",
+                counted(section["observed_questions"], "question", ALL),
+            ),
             columns=("mean change of", "spread here", *(f"{d:g}" for d in differences)),
             rows=tuple(rows),
         )

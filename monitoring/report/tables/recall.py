@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import MINUS, Cell, Table, figure, words
-from monitoring.report.links import link
+from monitoring.report.cells import MINUS, Cell, Table, count, figure, say, words
+from monitoring.report.links import link, recall_of, recall_pairs
 
 
 def recall_tables(report: dict[str, Any]) -> list[Table]:
@@ -17,7 +17,7 @@ def recall_tables(report: dict[str, Any]) -> list[Table]:
                 figure(
                     section["clean_flag_rate" if cell == "clean" else cell],
                     "mean",
-                    link=link(condition=condition, cell=cell, said="valid", among="common"),
+                    link=link(**recall_of(condition, cell)),
                 )
                 for cell in ("wrong", "critical", "clean")
             ),
@@ -30,8 +30,10 @@ def recall_tables(report: dict[str, Any]) -> list[Table]:
             section="cells",
             key="ladder_recall",
             title="Mean recall by cell",
-            note="On the traces that a monitor judged under every ladder condition it ran. Wrong: the "
-            "final answer is wrong too; critical: the answer is right, the reasoning is not.",
+            note=say(
+                "On the traces that a monitor judged under every ladder condition it ran. Wrong: the "
+                "final answer is wrong too; critical: the answer is right, the reasoning is not."
+            ),
             columns=("condition", "wrong", "critical", "false alarms on clean"),
             rows=tuple(rows),
         )
@@ -43,8 +45,6 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
     rows = []
     for name, section in report.get("contrasts", {}).items():
         difference = section["difference"]
-        later, earlier = name.split("-")
-        pairs = {"condition": later, "said": "valid", "valid": earlier, "among": "common"}
         rows.append(
             (
                 words(name.replace("-", " − ")),
@@ -54,13 +54,13 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
                         "estimate",
                         ci="ci",
                         signed=True,
-                        link=link(**pairs, cell="error" if cell == "difference" else cell),
+                        link=link(**recall_pairs(name, cell)),
                     )
                     for cell in ("wrong", "critical", "difference")
                 ),
                 Cell(
                     f"{difference['positive']} of {difference['monitors']}",
-                    link=link(**pairs, cell="error"),
+                    link=link(**recall_pairs(name, "difference")),
                 )
                 if difference["monitors"]
                 else Cell("–", reason="no monitor has a difference"),
@@ -71,8 +71,10 @@ def contrast_tables(report: dict[str, Any]) -> list[Table]:
             section="cells",
             key="contrasts",
             title="Changes of recall between conditions",
-            note="Paired within traces and within resamples. Difference: change on wrong traces minus "
-            "change on critical ones; positive: monitors with a positive difference.",
+            note=say(
+                "Paired within traces and within resamples. Difference: change on wrong traces minus "
+                "change on critical ones; positive: monitors with a positive difference."
+            ),
             columns=("contrast", "wrong", "critical", "difference", "positive"),
             rows=tuple(rows),
         )
@@ -97,9 +99,12 @@ def subset_tables(report: dict[str, Any]) -> list[Table]:
             section="cells",
             key="subsets",
             title="Two subsets",
-            note="Right answers: balanced accuracy between critical and clean traces of the common subset, where "
-            "the final answer tells nothing. Agreed step: L0 on the "
-            f"{consensus.get('n', 0)} erroneous traces on whose step both arms and the standard agree.",
+            note=say(
+                "Right answers: balanced accuracy between critical and clean traces of the common subset, where the "
+                "final answer tells nothing. Agreed step: L0 on the {} erroneous traces on whose step both arms and "
+                "the standard agree.",
+                count(consensus.get("n", 0), link(arms="agree on the step")),
+            ),
             columns=("condition", "right answers", "agreed step, L0"),
             rows=tuple(
                 (
@@ -126,7 +131,10 @@ def subset_tables(report: dict[str, Any]) -> list[Table]:
             section="cells",
             key="critical_roles",
             title="Recall on critical traces by the role of their error",
-            note=f"Coded by the lead; {roles.get('not_coded', 0)} critical traces are not coded.",
+            note=say(
+                "Coded by the lead; {} critical traces are not coded.",
+                count(roles.get("not_coded", 0), link(cell="critical", role="not coded")),
+            ),
             columns=("role", "traces", *shown, f"CERT {MINUS} BLIND"),
             rows=tuple(
                 (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitoring.report.cells import Cell, Table, count, figure, words
+from monitoring.report.cells import Cell, Table, count, figure, say, told, words
 from monitoring.report.links import ALL, link
 from monitoring.report.tables.titles import CELL_TITLES
 
@@ -13,13 +13,13 @@ def standard_tables(report: dict[str, Any]) -> list[Table]:
     """The oracle and the lengths."""
     oracle, lengths = report["oracle"], report["lengths"]
     test = lengths["wrong_vs_critical"]
-    p = "undefined" if test["p"] is None else f"{test['p']:.3f}"
+    p = figure(test, "p", link=link(cell="error"))
     return [
         Table(
             section="standard",
             key="oracle",
             title="What the final answer alone would reach",
-            note="A baseline that flags exactly the traces with a wrong answer. It names no step.",
+            note=say("A baseline that flags exactly the traces with a wrong answer. It names no step."),
             columns=("baseline", "sensitivity", "specificity", "balanced accuracy", "recall, critical"),
             rows=(
                 (
@@ -40,7 +40,10 @@ def standard_tables(report: dict[str, Any]) -> list[Table]:
             section="standard",
             key="lengths",
             title="Numbers of steps",
-            note=f"Wrong against critical traces: Mann-Whitney, two-sided p {p}, without tie correction.",
+            note=say(
+                "Wrong against critical traces: Mann-Whitney, two-sided p {}, without tie correction.",
+                told(p),
+            ),
             columns=("cell", "n", "least", "quarter", "median", "three quarters", "most", "mean"),
             rows=tuple(
                 (
@@ -86,14 +89,17 @@ def arms_tables(report: dict[str, Any]) -> list[Table]:
             words(""),
         )
     )
-    chance = figure(arms, "chance_step_agreement")
+    chance = figure(arms, "chance_step_agreement", bare=True, link=link(arms="both named a step"))
     return [
         Table(
             section="standard",
             key="arms",
             title="Agreement of the two arms",
-            note="On the traces that both arms judged. Two steps placed at random would agree on "
-            f"{chance.text} of the traces. Alpha of steps is by squared distance.",
+            note=say(
+                "On the traces that both arms judged. Two steps placed at random would agree on {} of the traces. "
+                "Alpha of steps is by squared distance.",
+                told(chance),
+            ),
             columns=("judgement", "n", "agreement", "kappa", "alpha", "AC1"),
             rows=tuple(rows),
         )
