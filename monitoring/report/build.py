@@ -115,6 +115,7 @@ def _partial_runs(source: sources.Source) -> list[dict[str, Any]]:
             "kind": "partial_run",
             "condition": run.condition,
             "monitor": run.monitor,
+            "verdicts": run.n_verdicts,
             "text": f"{run.monitor} under {run.condition}: the run of batch {run.batch} is {run.status}; its "
             f"{run.n_verdicts} verdicts so far are used",
         }

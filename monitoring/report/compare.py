@@ -176,8 +176,20 @@ def comparison_tables(
                     (
                         words(row.title),
                         words(row.who),
-                        figure(row.before, row.name, ci=_ci(row), link=lead(0, row.link)),
-                        figure(row.after, row.name, ci=_ci(row), link=lead(1, row.link)),
+                        figure(
+                            row.before,
+                            row.name,
+                            ci=_ci(row),
+                            signed=row.name == "estimate",
+                            link=lead(0, row.link),
+                        ),
+                        figure(
+                            row.after,
+                            row.name,
+                            ci=_ci(row),
+                            signed=row.name == "estimate",
+                            link=lead(1, row.link),
+                        ),
                         figure(
                             {"change": row.change, "change_reason": "undefined under one"},
                             "change",

@@ -52,11 +52,11 @@ STYLE: Any = {
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
 }
-# Dates and versions would make equal figures differ.
-FORMATS: dict[str, dict[str, Any]] = {
-    "svg": {"metadata": {"Date": None, "Creator": None}},
-    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
-    "png": {"metadata": {"Software": None}},
+# Dates and versions would make equal figures differ. Under the second name a format keeps the figure in words.
+FORMATS: dict[str, tuple[dict[str, None], str]] = {
+    "svg": ({"Date": None, "Creator": None}, "Description"),
+    "pdf": ({"CreationDate": None, "Creator": None, "Producer": None}, "Subject"),
+    "png": ({"Software": None}, "Description"),
 }
 
 
@@ -102,9 +102,10 @@ def _write(folder: Path, name: str, figure: Figure, alternative: str) -> list[Pa
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for kind, options in FORMATS.items():
+        for kind, (left_out, words) in FORMATS.items():
             path = folder / f"{name}.{kind}"
-            figure.savefig(path, format=kind, **options)
+            metadata = {**left_out, "Title": name, words: alternative}
+            figure.savefig(path, format=kind, metadata=metadata)
             written.append(path)
         path = folder / f"{name}.txt"
         path.write_text(alternative + "\n", encoding="utf-8")
@@ -192,7 +193,10 @@ def _draw_bars(axis: Axes, bars: Bars, letter: str) -> None:
         )
         for at, (start, height) in enumerate(zip(bottom, heights, strict=True)):
             if height > 0.06:
-                axis.text(at, start + height / 2, f"{height:.2f}", ha="center", va="center", fontsize=7)
+                behind = {"facecolor": colour, "edgecolor": "none", "pad": 0.8}
+                axis.text(
+                    at, start + height / 2, f"{height:.2f}", ha="center", va="center", fontsize=7, bbox=behind
+                )
         bottom = [start + height for start, height in zip(bottom, heights, strict=True)]
     axis.set_xticks(places, bars.conditions)
     axis.set_ylim(0, 1)

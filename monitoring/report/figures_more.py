@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from monitoring.report.series import Line, Panel
-from monitoring.report.series_more import Effects, Heat, Overview, Reliability
+from monitoring.report.series_more import Effects, Heat, Overview, Reliability, two_lines
 
 INK, MUTED, ACCENT = "#1c1e21", "#5d6066", "#1f4e8c"
 CELL_COLOURS = {"clean": "#a9d5c2", "wrong": "#f0b592", "critical": "#d9b8dd"}
@@ -111,8 +111,8 @@ def length_figure(panels: list[Panel], draw: Any) -> Figure:
 
 def reliability_figure(condition: str, curves: list[Reliability], style: Any) -> Figure:
     """Draw one small panel a monitor."""
-    columns = min(4, len(curves))
-    rows = -(-len(curves) // columns)
+    rows = -(-len(curves) // 4)
+    columns = -(-len(curves) // rows)
     figure = Figure(figsize=(2.1 * columns + 0.3, 2.2 * rows + 0.2), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axis in axes[len(curves) :]:
@@ -128,7 +128,7 @@ def reliability_figure(condition: str, curves: list[Reliability], style: Any) ->
         axis.set_ylim(-0.05, 1.05)
         axis.set_xticks([0, 0.5, 1])
         axis.set_yticks([0, 0.5, 1])
-        name = curve.line.name if len(curve.line.name) < 30 else curve.line.name[:28] + "…"
+        name = "\n".join(two_lines(curve.line.name, 30))
         axis.set_title(name + ("\n(in the verdict?)" if curve.doubtful else ""), fontsize=7)
     figure.supxlabel(f"confidence in an error, {condition}", fontsize=8)
     figure.supylabel("share of errors", fontsize=8)

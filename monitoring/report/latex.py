@@ -1,4 +1,4 @@
-"""The report's tables as LaTeX, for a paper that loads booktabs."""
+"""The report's tables as LaTeX, for a paper that loads booktabs and graphicx."""
 
 from __future__ import annotations
 
@@ -34,25 +34,40 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(lambda match: ESCAPES[match[0]], text)
 
 
-def _cell(cell: Cell) -> str:
-    if not cell.number:
-        return escape(cell.text)
-    # Numbers stand in math mode, where a minus is a minus.
-    shown = f"${_plain(cell.text)}$" if cell.text[:1] in "+−0123456789" else escape(cell.text)
-    return f"{shown} {{\\footnotesize ${_plain(cell.interval)}$}}" if cell.interval else shown
+# Characters that fit across a page; a table that is wider has its intervals under the numbers.
+ACROSS = 104
+_NUMBER = re.compile(r"[+−]?\d+(\.\d+)?|\[[-+−.\d, ]+\]")
 
 
-def _plain(number: str) -> str:
-    return number.replace(MINUS, "-")
+def _typeset(text: str) -> str:
+    """Numbers and intervals stand in math mode, where a minus is a minus."""
+    return f"${text.replace(MINUS, '-')}$" if _NUMBER.fullmatch(text) else escape(text)
+
+
+def _small(interval: str) -> str:
+    return rf"{{\footnotesize {_typeset(interval)}}}" if interval else ""
+
+
+def _row(row: tuple[Cell, ...], *, stacked: bool) -> list[str]:
+    texts, intervals = [_typeset(cell.text) for cell in row], [_small(cell.interval) for cell in row]
+    if not stacked:
+        cells = (f"{text} {interval}".strip() for text, interval in zip(texts, intervals, strict=True))
+        return [" & ".join(cells) + r" \\"]
+    under = [" & ".join(intervals) + r" \\"] if any(intervals) else []
+    return [" & ".join(texts) + r" \\", *under]
 
 
 def as_latex(table: Table) -> str:
-    """Typeset one table: a `table` with caption and label, rules of booktabs."""
+    """Typeset one table: a `table` with caption and label, rules of booktabs, never wider than the text."""
+    shown = [list(table.columns), *([str(cell) for cell in row] for row in table.rows)]
+    stacked = sum(max(map(len, column)) + 2 for column in zip(*shown, strict=True)) > ACROSS
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(table.title)}. {escape(plain(table.note))}}}",
         rf"\label{{tab:{table.key.replace('_', '-')}}}",
+        r"\smallskip",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{''.join('r' if number else 'l' for _, number in table.heads)}}}",
         r"\toprule",
         " & ".join(map(escape, table.columns)) + r" \\",
@@ -61,8 +76,8 @@ def as_latex(table: Table) -> str:
     for is_total, row in table.body:
         if is_total:
             lines.append(r"\midrule")
-        lines.append(" & ".join(map(_cell, row)) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
+        lines += _row(row, stacked=stacked)
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}", r"\end{table}"])
 
 
 def latex_file(report: dict[str, Any]) -> str:
@@ -73,6 +88,6 @@ def latex_file(report: dict[str, Any]) -> str:
         f"% verdicts sha256 {report['verdicts']['sha256']}",
         f"% {bootstrap['resamples']} resamples of {bootstrap['clusters']} questions, "
         f"seed {bootstrap['seed']}, convention {bootstrap['convention']}",
-        "% needs \\usepackage{booktabs}",
+        "% needs \\usepackage{booktabs,graphicx}",
     ]
     return "\n".join(head) + "\n\n" + "\n\n".join(map(as_latex, tables(report))) + "\n"

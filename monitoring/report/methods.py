@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from monitoring.report.cells import Cell, Words, count, counted, listed, plain, say, words
@@ -168,10 +169,17 @@ def methods_text(report: dict[str, Any]) -> str:
 
 
 def methods_latex(report: dict[str, Any]) -> str:
-    """Return the paragraphs for a LaTeX document."""
+    """Return the paragraphs for a LaTeX document, which may break a hash after every fourth sign."""
+
+    def breakable(text: str) -> str:
+        return re.sub(
+            r"\b[0-9a-f]{64}\b", lambda found: re.sub(r".{4}(?=.)", r"\g<0>\\allowbreak{}", found[0]), text
+        )
+
     return (
         "\n\n".join(
-            rf"\paragraph{{{escape(heading)}}} {escape(plain(text))}" for heading, text in methods(report)
+            rf"\paragraph{{{escape(heading)}}} {breakable(escape(plain(text)))}"
+            for heading, text in methods(report)
         )
         + "\n"
     )

@@ -45,12 +45,16 @@ def _monitors(report: dict[str, Any]) -> Cell:
 
 
 def warning(found: dict[str, Any]) -> Words:
-    """Return a warning, led by its subject to the traces that it is about."""
+    """Return a warning; its number leads to the traces that it is about."""
     asked = {name: found.get(name, "") for name in ("condition", "monitor", "cell")}
-    if not any(asked.values()):
-        return (words(found["text"], ALL),)
-    said = {"confidence_in_the_verdict": "pass with a confidence"}.get(found["kind"], "")
-    return (words(found["text"], link(**asked, said=said)),)
+    if found["kind"] == "confidence_in_the_verdict":
+        asked["said"] = "pass with a confidence"
+    number = next((str(found[n]).removesuffix(".0") for n in ("verdicts", "median") if n in found), "")
+    if "questions" in found:
+        number = f"{found['questions']} questions"
+    before, _, after = found["text"].rpartition(number) if number else (found["text"], "", "")
+    parts = (words(before), Cell(number, link=link(**asked) or ALL), words(after))
+    return tuple(part for part in parts if part.text)
 
 
 def small_print(report: dict[str, Any]) -> list[tuple[str, Words]]:

@@ -306,6 +306,16 @@ def reliability(report: dict[str, Any]) -> tuple[str, list[Reliability]]:
     return "", []
 
 
+def two_lines(name: str, longest: int) -> list[str]:
+    """Break a name that is too long for one line after a sign near its middle; what is longer still is cut."""
+    if len(name) <= longest:
+        return [name]
+    ends = [n for n in range(1, min(len(name), longest + 1)) if name[n - 1] in "-_/. "]
+    end = min(ends, key=lambda n: abs(n - len(name) / 2), default=longest)
+    rest = name[end:]
+    return [name[:end], rest if len(rest) <= longest else rest[: longest - 1] + "…"]
+
+
 @dataclass(frozen=True)
 class Heat:
     """Shares of right verdicts, monitors down, questions across, the most splitting first. None = no verdict."""

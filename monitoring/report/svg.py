@@ -124,10 +124,9 @@ def _panel_parts(panel: Panel, traces: str | None) -> Iterator[str]:
             f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" class="chart-tick">{level:.2g}</text>'
         )
     for place, condition in enumerate(panel.conditions):
-        yield (
-            f'<text x="{_x(panel, place):.1f}" y="{HEIGHT - 8}" text-anchor="middle" class="chart-tick">'
-            f"{escape(condition)}</text>"
-        )
+        x, half = _x(panel, place), 3.8 * len(condition)
+        x = min(x, WIDTH - half)
+        yield f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle" class="chart-tick">{escape(condition)}</text>'
     if panel.chance is not None:
         yield f'<path d="M{LEFT} {_y(panel, panel.chance):.1f}H{WIDTH - RIGHT}" class="chart-chance"/>'
     yield from _band(panel)

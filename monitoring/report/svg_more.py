@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from monitoring.report.cells import Cell
 from monitoring.report.links import BEHIND, link
-from monitoring.report.series_more import Effects, Heat, Overview, Reliability
+from monitoring.report.series_more import Effects, Heat, Overview, Reliability, two_lines
 from monitoring.report.svg import frame, led, marker
 
 
@@ -100,7 +100,7 @@ def _effects(found: Effects, traces: str | None) -> Iterator[str]:
     step = (bottom - top) / len(found.rows)
     for row, (name, estimate, band, own) in enumerate(found.rows):
         y = top + step * row + step * 0.62
-        yield _text(left, top + step * row + 14, name)
+        yield _text(left, top + step * row + 14, name, "chart-over")
         for line, value in own:
             mark = marker(line.marker, at(value), y - 10, 3.5)
             words = f"{line.name}, {name}: {value:+.3f}"
@@ -114,13 +114,13 @@ def _effects(found: Effects, traces: str | None) -> Iterator[str]:
 def reliability_svg(found: Reliability, traces: str | None = None) -> SafeString:
     """Draw one monitor's curve on the diagonal; the size of a dot is its number of verdicts."""
     key, title = f"reliability-{found.line.place}", f"Reliability of {found.line.name}"
-    return frame(key, (190, 200), title, found.alternative(), _reliability(found, traces), traces=traces)
+    return frame(key, (190, 214), title, found.alternative(), _reliability(found, traces), traces=traces)
 
 
 def _reliability(found: Reliability, traces: str | None) -> Iterator[str]:
-    left, top, size = 30.0, 24.0, 148.0
-    name = found.line.name
-    yield _text(4, 13, name if len(name) < 25 else name[:23] + "…", "chart-title")
+    left, top, size = 30.0, 38.0, 148.0
+    for row, words in enumerate(two_lines(found.line.name, 24)):
+        yield _text(4, 13 + 14 * row, words, "chart-title")
     yield f'<path d="M{left} {top}V{top + size}H{left + size}" class="chart-axis"/>'
     yield f'<path d="M{left} {top + size}L{left + size} {top}" class="chart-chance"/>'
     for tick in (0, 50, 100):

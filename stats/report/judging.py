@@ -162,6 +162,7 @@ def warnings_section(panel: Panel) -> list[dict[str, Any]]:
         out.append(
             {
                 "kind": "few_clusters",
+                "questions": questions,
                 "text": f"{questions} questions: intervals from fewer than {FEW_CLUSTERS} clusters are "
                 "too narrow",
             }

@@ -22,7 +22,7 @@ from monitoring.report import figures, series_more, svg_more
 from monitoring.report.cells import as_text, plain
 from monitoring.report.csvs import csv_files
 from monitoring.report.figures import write_figures
-from monitoring.report.latex import escape, latex_file
+from monitoring.report.latex import as_latex, escape, latex_file
 from monitoring.report.sentences import small_print, summary
 from monitoring.report.series import ladder_panels, localisation_panel, place_bars
 from monitoring.report.svg import bars_svg, legend_mark, panel_svg
@@ -140,6 +140,23 @@ def test_latex_escapes_names_and_balances_its_parts(small: dict[str, Any]) -> No
     assert not re.search(r"[^\x00-\x7f]", re.sub(r"%.*", "", text))
 
 
+def test_latex_tables_hold_no_sign_that_tex_would_read_as_its_own(release: dict[str, Any]) -> None:
+    for table in tables(release):
+        text = as_latex(table).replace(r"\fi}{!}{%", r"\fi}{!}{")
+        for line in text.splitlines():
+            assert not re.search(r"(?<!\\)[%#]", line), line
+            assert line.count("$") % 2 == 0, line
+        assert text.count("{") == text.count("}"), table.key
+
+
+def test_latex_sets_the_intervals_of_a_wide_table_under_its_numbers(release: dict[str, Any]) -> None:
+    typeset = {table.key: as_latex(table) for table in tables(release)}
+    wide, narrow = typeset["detection_blind"].splitlines(), typeset["ladder_recall"].splitlines()
+    under = [line for line in wide if line.startswith(" &  &  &  & {\\footnotesize $[")]
+    assert len(under) == 6
+    assert any(re.match(r"BLIND & \$[\d.]+\$ \{\\footnotesize \$\[", line) for line in narrow)
+
+
 def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
     release: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -152,6 +169,7 @@ def test_figures_are_written_in_three_formats_with_words_and_the_same_each_time(
     for path in again:
         assert (tmp_path / "one" / path.name).read_bytes() == path.read_bytes(), path.name
     words = (tmp_path / "one" / "ladder.txt").read_text()
+    assert words.splitlines()[0] in (tmp_path / "one" / "ladder.svg").read_text()
     mean = release["detection"]["CERT"]["mean"]["balanced_accuracy"]
     assert f"CERT {mean:.3f}" in words
 

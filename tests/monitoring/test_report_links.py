@@ -105,7 +105,7 @@ NO_NUMBERS = re.compile(
     r"|seed \d+|\d+ resamples|\b(95|80)%"  # how intervals and power are computed
     r"|([Ss]tandard|version) \d+|Standards \d+ and \d+"  # which standard
     r"|\b(L[01]|AC1)\b|monitor-\d"  # names of measures and monitors
-    r"|leaves 0 out|placed step to 0|above 50|\(?1 − α|α \+ β < 1"  # bounds that a note explains
+    r"|leaves 0 out|fewer than 10 clusters|placed step to 0|above 50|\(?1 − α|α \+ β < 1"  # bounds that a note explains
     r"|\d+ more questions are not drawn|\d+ of \d+ figures"  # counts of what the page shows, not of traces
 )
 # Names of rows, columns, pages and scales, choices of forms, and reasons why a number is missing.
