@@ -122,7 +122,9 @@ class Reference:
     @property
     def keys(self) -> list[tuple[str, str]]:
         """(question, response label) of each trace, in order."""
-        return [(self.questions[q], label) for q, label in zip(self.question.tolist(), self.labels, strict=True)]
+        return [
+            (self.questions[q], label) for q, label in zip(self.question.tolist(), self.labels, strict=True)
+        ]
 
     @property
     def has_error(self) -> Bools:

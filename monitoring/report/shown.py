@@ -48,6 +48,7 @@ def shown(document: dict[str, Any], traces: str | None) -> dict[str, Any]:
         "panels": [svg.panel_svg(panel, traces) for panel in panels],
         "localisation": svg.panel_svg(localisation, traces) if localisation else "",
         "bars": svg.bars_svg(bars, traces) if bars else "",
+        "places": series.PLACES,
         "legend": _legend(list(lines.values())),
         "swaps": [svg.panel_svg(panel, traces) for panel in swaps],
         "effects": svg_more.effects_svg(effects, traces) if effects else "",

@@ -188,6 +188,6 @@ def _bar_parts(bars: Bars, traces: str | None) -> Iterator[str]:
                 )
             behind = link(condition=condition, cell="error", place=place)
             yield led(traces, behind, f"{place}, {condition}: {share:.3f}", drawn)
-            if row == 0 and part > 20:
+            if row == 0 and part > 7.5 * len(place):
                 yield f'<text x="{x + 2:.1f}" y="14" class="chart-label">{place}</text>'
             x += part

@@ -156,6 +156,7 @@ def scene(study: Study, ana: User, adam: User, olga: User) -> Scene:
             address("debate_order"),
             address("generation_order"),
             address("study_graders", standard.version),
+            address("report", standard.version),
             address("report_traces", standard.version),
             address("batches"),
             address("batch_new"),
@@ -167,7 +168,7 @@ def scene(study: Study, ana: User, adam: User, olga: User) -> Scene:
 
 
 def test_axe_finds_no_serious_violation(scene: Scene, chromium: Browser, live_server: Any) -> None:
-    """Each page once by all rules; what the other scheme can change is the contrast.
+    """Each page once by all rules; what the other scheme can change is the contrast, and then as it is printed.
 
     One test for all people: the study takes its time, and is the same for everybody. A page comes in the scheme
     in which the last one was left.
@@ -186,6 +187,7 @@ def test_axe_finds_no_serious_violation(scene: Scene, chromium: Browser, live_se
             found += [f"{path} {scheme}: {line}" for line in violations(page)]
             page.emulate_media(color_scheme=other)
             found += [f"{path} {other}: {line}" for line in violations(page, ["color-contrast"])]
+            found += [f"{path} printed: {line}" for line in unprintable(page)]
             scheme, other = other, scheme
         context.close()
     assert sorted(unexpected.values()) == [403, 404], unexpected
@@ -227,6 +229,25 @@ def violations(page: Page, rules: list[str] | None = None) -> list[str]:
         for one in results
         if one["impact"] in SERIOUS
     ]
+
+
+def unprintable(page: Page) -> list[str]:
+    """Return what a page would print that paper should not show: a dark ground, the masthead, a coloured link."""
+    page.emulate_media(media="print")
+    found: list[str] = page.evaluate(
+        """() => {
+            const out = [], style = element => getComputedStyle(element);
+            if (style(document.body).backgroundColor !== "rgb(255, 255, 255)") out.push("ground");
+            const masthead = document.querySelector(".masthead");
+            if (masthead && style(masthead).display !== "none") out.push("masthead");
+            for (const link of document.querySelectorAll("main a"))
+                if (link.checkVisibility() && style(link).color === "rgb(31, 78, 140)")
+                    out.push(link.outerHTML.slice(0, 100));
+            return out;
+        }"""
+    )
+    page.emulate_media(media="screen")
+    return found
 
 
 def test_the_check_finds_a_violation_where_there_is_one(chromium: Browser) -> None:
