@@ -16,6 +16,8 @@ from annotation.models import Role, Study
 from core.access import person_of
 from core.errors import UserError
 from monitoring.graders.build import grading_error
+from monitoring.report.access import is_blind
+from monitoring.report.links import ALL, link, traces_address
 from monitoring.report.queries import standard_for
 
 FORMULA = r"$$n_{\text{eff}} = \frac{n}{1 + (k - 1)\,\rho}$$"
@@ -41,13 +43,31 @@ def graders(request: HttpRequest, slug: str, version: int) -> HttpResponse:
     except UserError as error:
         raise Http404(str(error)) from error
     found = grading_error(study, standard)
+    # Who still has a dispute to decide may see rates here, but not the traces behind them.
+    traces = "" if is_blind(person_of(request), study) else traces_address(standard)
     rows: list[dict[str, Any]] = [
-        {"condition": condition, "monitor": monitor, **row}
+        {"condition": condition, "monitor": monitor, "led": _led(traces, condition, monitor), **row}
         for condition, monitors in found["conditions"].items()
         for monitor, row in monitors.items()
     ]
-    context = {"study": study, "standard": standard, "found": found, "rows": rows, "formula": FORMULA}
+    context = {
+        "study": study,
+        "standard": standard,
+        "found": found,
+        "rows": rows,
+        "formula": FORMULA,
+        "every": traces and traces + ALL,
+    }
     return render(request, "monitoring/graders.html", context)
+
+
+def _led(traces: str, condition: str, monitor: str) -> dict[str, str]:
+    """Return by cell the address of the verdicts that a rate of a monitor is over; `all` for those of every cell."""
+    if not traces:
+        return {}
+    asked = {"condition": condition, "monitor": monitor, "said": "valid"}
+    cells = ("wrong", "critical", "error", "clean")
+    return {"all": traces + link(**asked), **{cell: traces + link(**asked, cell=cell) for cell in cells}}
 
 
 def _study(request: HttpRequest, slug: str) -> Study:

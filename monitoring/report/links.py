@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from adjudication.models import ReferenceStandard
 
 # All ready traces of the standard: a query all the same, since a number without one has no link.
 ALL = "all=1"
@@ -44,3 +49,9 @@ def recall_pairs(contrast: str, cell: str) -> dict[str, str]:
 def link(**asked: str) -> str:
     """Return the query that lists the traces of a condition, monitor, cell, outcome or place; see `behind.PARTS`."""
     return urlencode({name: value for name, value in asked.items() if value})
+
+
+def traces_address(standard: ReferenceStandard, selected: Mapping[str, str] | None = None) -> str:
+    """Return the address of a standard's traces, of the selected part of it, for the query of a number to follow."""
+    address = reverse("report_traces", args=[standard.study.slug, standard.version])
+    return f"{address}?{urlencode(selected)}&" if selected else f"{address}?"

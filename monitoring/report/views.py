@@ -24,7 +24,7 @@ from monitoring.report import compare, queries, services
 from monitoring.report.access import document_for, is_blind, study_of_report, study_of_traces
 from monitoring.report.behind import Asked, labels_behind, tally, verdicts_behind
 from monitoring.report.changed import changes_behind
-from monitoring.report.links import ALL
+from monitoring.report.links import ALL, traces_address
 from monitoring.report.methods import methods_text
 from monitoring.report.selection import Selection, choices
 from monitoring.report.shown import shown
@@ -46,12 +46,6 @@ def _selection(values: Mapping[str, Any], *, blind: bool) -> Selection:
 
 def _with_query(address: str, selection: Selection) -> str:
     return f"{address}?{urlencode(selection.parts)}" if selection.parts else address
-
-
-def _traces(standard: ReferenceStandard, selection: Selection) -> str:
-    """Return the address of a standard's traces, for the query of a number to follow."""
-    address = reverse("report_traces", args=[standard.study.slug, standard.version])
-    return f"{address}?{urlencode(selection.parts)}&" if selection.parts else f"{address}?"
 
 
 @require_GET
@@ -89,7 +83,7 @@ def report(request: HttpRequest, slug: str, version: int) -> HttpResponse:
         "blind": blind,
     }
     if standing.ready is not None:
-        traces = None if blind else _traces(standard, selection)
+        traces = None if blind else traces_address(standard, selection.parts)
         context |= shown(document_for(person, study, standing.ready), traces)
     return render(request, "monitoring/report.html", context)
 
@@ -216,7 +210,7 @@ def report_traces(request: HttpRequest, slug: str, version: int) -> HttpResponse
 
 def _traces_of_both(before: ReferenceStandard, after: ReferenceStandard) -> tuple[str, str, str]:
     """Return the addresses of the traces of two standards, and of those whose label changed between them."""
-    first, second = (_traces(standard, Selection()) for standard in (before, after))
+    first, second = (traces_address(standard) for standard in (before, after))
     return first, second, f"{second}against={before.version}&"
 
 

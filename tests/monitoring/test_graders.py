@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -73,7 +76,19 @@ def test_administrators_and_leads_read_the_page(
         client.force_login(person)
         page = client.get(reverse("study_graders_latest", args=[judged.slug]), follow=True)
         assert page.status_code == 200
-        assert "25.00%" in page.content.decode() and "4.0 of 8" in page.content.decode()
+        text = re.sub(r"<[^>]+>", "", page.content.decode())
+        assert "25.00%" in text and "4.0 of 8" in text
+
+
+def test_its_numbers_lead_to_the_verdicts_behind_them(client: Client, judged: Study, olga: User) -> None:
+    client.force_login(olga)
+    page = client.get(reverse("study_graders", args=[judged.slug, 1])).content.decode()
+    cells = re.findall(r'<td class="num">(.*?)</td>', page, re.DOTALL)
+    assert len(cells) == 12
+    assert [cell for cell in cells if "undefined" not in cell and "<a " not in cell] == []
+    led = [unescape(found) for found in re.findall(r'href="([^"]+condition=BLIND[^"]+)"', page)]
+    counts = [client.get(address).context["page"].paginator.count for address in led[:5]]
+    assert counts == [8, 3, 1, 4, 4], "all, wrong, critical, erroneous, clean"
 
 
 def test_a_lead_with_open_disputes_does_not(client: Client, judged: Study, adam: User, olga: User) -> None:
