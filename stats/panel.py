@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,8 @@ CERTIFICATES = ("CMATCH", "CCONFLICT")
 CELLS = ("clean", "wrong", "critical")
 
 
-class TraceRow(NamedTuple):
+@dataclass(frozen=True)
+class TraceRow:
     """A ready trace of a standard, as a loader hands it over. Steps are counted from 1; None = no error."""
 
     question: str
