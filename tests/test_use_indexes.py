@@ -1,11 +1,12 @@
 """What is asked of the tables that grow without end is answered by an index: PostgreSQL's own plans prove it.
 
-Every SELECT that a piece of work sends is planned again with sequential scans switched off. A table that is still read
-through, or an index that is read from end to end because none fits the question, fails.
+Every statement that a piece of work sends is planned again with sequential scans switched off. A table that is still
+read through, or an index that is read from end to end because none fits the question, fails.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,14 +17,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from adjudication import queries as rulings
-from annotation.models import Role, Study
+from annotation.models import Role, Study, Trace
 from annotation.services.queue import claim_next
 from core import audit, idempotency, webhooks
 from core.models import User
 from monitoring import viewer
 from monitoring.engine import claims, completion, sweeper
-from monitoring.models import Batch, Run
+from monitoring.models import Batch, Run, Verdict
 from monitoring.queries import progress_of
+from monitoring.report.services import compute_report
 from tests.adjudication.build import make_dispute, make_standard
 from tests.annotation.build import make_traces
 from tests.build import make_person
@@ -38,6 +40,10 @@ GROW = {
 }  # fmt: skip
 # Indexes that hold only the few rows of the moment: reading one from end to end is what it is for.
 SMALL = {"call_by_lease", "deliveries_due", "call_to_claim", "open_traces_in_order"}
+
+PLANNED = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
+# Rows that are read in pieces come through a cursor of the server.
+CURSOR = re.compile(r"^DECLARE .*? CURSOR (WITH HOLD )?FOR ")
 
 
 def _scans(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -75,11 +81,18 @@ def work(study: Study, olga: User, adam: User, client: Client) -> dict[str, Call
     run = Run.objects.create(
         batch=over, monitor=batch.runs.get().monitor, condition="BLIND", status="finished"
     )
+    for trace in Trace.objects.filter(study=study):
+        Verdict.objects.create(
+            run=run, trace=trace, outcome="ok", has_error=True, first_error_step=2, reason="a sign"
+        )
     webhooks.add_webhook(
         scope=study.slug, url="https://example.org/", events=list(webhooks.Event.values), actor=olga
     )
     ana = make_person("reader", study=study, roles=[Role.ANNOTATOR])
     now = timezone.now()
+
+    of_run = f"/studies/optics/batches/{over.number}/runs/{run.monitor.slug}/BLIND/"
+    of_report = f"/studies/optics/report/{standard.version}/"
 
     def page(person: User, address: str) -> Callable[[], object]:
         def get() -> None:
@@ -95,6 +108,13 @@ def work(study: Study, olga: User, adam: User, client: Client) -> dict[str, Call
         "return lost calls": sweeper.return_lost_calls,
         "how a batch stands": lambda: progress_of(batch),
         "attempts of a trace": lambda: viewer.attempts_of(run, dispute.trace),
+        "the page of a run": page(olga, of_run),
+        "the flagged traces of a run": page(olga, f"{of_run}?outcome=ok&flag=yes"),
+        "a run beside its standard": page(olga, f"{of_run}?beside=exact"),
+        "words in the replies of a run": page(olga, f"{of_run}?q=sign"),
+        "a trace of a run": page(olga, f"{of_run}traces/{dispute.trace.token}/"),
+        "compute a report": lambda: compute_report(study=study, standard=standard, resamples=20),
+        "the page of a report": page(olga, of_report),
         "the page of disputes": page(adam, "/studies/optics/disputes/"),
         "the page of a dispute": page(adam, f"/studies/optics/disputes/{dispute.token}/"),
         "latest ruling": lambda: rulings.latest_decision(dispute),
@@ -118,6 +138,7 @@ def test_no_table_that_grows_is_read_through(work: dict[str, Callable[[], object
     if connection.vendor != "postgresql":
         pytest.skip("plans of PostgreSQL: set DATABASE_URL")
     faults: dict[str, list[str]] = {}
+    asked: dict[str, set[str]] = {}
     for name, action in work.items():
         with CaptureQueriesContext(connection) as sent:
             try:
@@ -128,12 +149,16 @@ def test_no_table_that_grows_is_read_through(work: dict[str, Callable[[], object
                 pass
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off")
-        for query in sent.captured_queries:
-            if query["sql"].startswith("SELECT") and (found := _faults(query["sql"])):
+        for sql in (CURSOR.sub("", query["sql"].lstrip()) for query in sent.captured_queries):
+            asked.setdefault(name, set()).update(table for table in GROW if table in sql)
+            if sql.startswith(PLANNED) and (found := _faults(sql)):
                 faults.setdefault(name, []).extend(found)
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = on")
     assert faults == {}
+    assert all(asked.values())
+    for name in ("the page of a run", "a trace of a run", "compute a report"):
+        assert "monitoring_verdict" in asked[name], name
 
 
 def test_the_check_can_fail(study: Study) -> None:
