@@ -39,6 +39,9 @@ TEXTS: dict[str, str] = {
 }
 EVERYTHING = "\n\n".join(text for name, text in TEXTS.items() if name not in ("long token", "deep"))
 
+# For a name: it runs, turns what follows it, and is written from right to left.
+NAME = f"<img src=x onerror={MARK}()>\u202egnp.exe \u05d0\u05d1\u05d2"
+
 FORBIDDEN = {
     "iframe",
     "object",

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from adjudication.models import Dispute, ReferenceStandard
-from adjudication.services.disputes import recompute_disputes
-from annotation.models import DebateRound, Label, Role, Study, Trace
+from annotation.models import Study, Trace
 from core.mathtext import render
 from core.visible import HIDDEN, holds_hidden, shown
-from monitoring.engine import identity, waking
-from monitoring.engine.worker import drive
-from monitoring.models import Batch
+from monitoring.engine import waking
 from tests import hostile
-from tests.adjudication.build import make_standard
-from tests.build import make_label, make_person, make_question, make_trace
-from tests.monitoring.build import make_batch, make_scripted
-from tests.test_blind_everywhere import PARAMETER, Site, all_routes
+from tests.build import make_label, make_trace
+from tests.hostile_study import HostileStudy
 
 pytestmark = pytest.mark.django_db
 ALL = hostile.EVERYTHING
@@ -64,59 +56,14 @@ def test_hidden_characters_are_marked_in_text_and_nowhere_else() -> None:
     assert shown("<p>ordinary &amp; é 文 \u200d</p>") == "<p>ordinary &amp; é 文 \u200d</p>"
 
 
-class _World:
-    def __init__(self, study: Study) -> None:
-        self.study = study
-        make_person("ana", study=study, roles=[Role.ANNOTATOR])
-        self.people = {
-            "annotator": make_person("amy", study=study, roles=[Role.ANNOTATOR], display_name=ALL[:100]),
-            "lead": make_person("adam", study=study, roles=[Role.LEAD], display_name=ALL[100:190]),
-            "administrator": make_person("olga", study=study, roles=[Role.ADMINISTRATOR]),
-        }
-        long = [hostile.TEXTS["long token"], hostile.TEXTS["deep"]]
-        question = make_question(
-            study, statement=ALL, answer=ALL, rationale=ALL, subject="<b>&\u202e" + "s" * 20
-        )
-        self.settled = make_trace(question, steps=[ALL, *long], generator="<script>x</script>")
-        self.disputed = make_trace(question, steps=[ALL, "two", "three"], preamble=ALL)
-        self.free = make_trace(question, steps=[*hostile.TEXTS.values()])
-        for trace, step in ((self.settled, 2), (self.disputed, 3)):
-            make_label(trace, final_correct=True, first_error_step=2, comment=ALL)
-            make_label(
-                trace,
-                arm=Label.Arm.DEBATE,
-                labeller="debate",
-                final_correct=True,
-                first_error_step=step,
-                comment=ALL,
-            )
-            DebateRound.objects.create(
-                trace=trace, name="R1", model="maker/debater", said={"rationale": ALL}, source="test"
-            )
-        recompute_disputes(study=study)
-        Dispute.objects.update(token=f"{0:020x}")
-        standard: ReferenceStandard = make_standard(study, allow_open=True)
-        reply = '{"has_error": 1, "first_error_step": 2, "error_confidence": 80, "reason": %s}'
-        batch: Batch = make_batch(
-            standard, [make_scripted(study, slug="always", reply=reply % json.dumps(ALL))]
-        )
-        drive(batch_id=batch.pk, owner=identity.owner())
-
-    def addresses(self, token: str) -> Iterator[str]:
-        values: dict[str, Any] = {**Site.VALUES, "slug": self.study.slug}
-        for name, route in all_routes():
-            before = route.split("<slug:token>")[0].rstrip("/").rsplit("/", 1)[-1]
-            values["token"] = f"{0:020x}" if before == "disputes" else token
-            if name != "logout":
-                yield "/" + PARAMETER.sub(lambda match: str(values[match[1]]), route)
-
-
 @pytest.fixture
-def world(study: Study, monkeypatch: pytest.MonkeyPatch) -> _World:
+def world(study: Study, monkeypatch: pytest.MonkeyPatch) -> HostileStudy:
     monkeypatch.setattr(waking, "send", lambda batch_id, *, drivers=1: None)
     Study.objects.filter(pk=study.pk).update(name=ALL[:150])
     study.refresh_from_db()
-    return _World(study)
+    made = HostileStudy(study)
+    made.drive()
+    return made
 
 
 def _content(answer: Any) -> bytes:
@@ -124,15 +71,11 @@ def _content(answer: Any) -> bytes:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_page_is_inert_for_everybody(world: _World, client: Client) -> None:
+def test_every_page_is_inert_for_everybody(world: HostileStudy, client: Client) -> None:
     shown_somewhere: set[str] = set()
     for person in world.people.values():
         client.force_login(person)
-        addresses = {
-            one
-            for trace in (world.settled, world.disputed, world.free)
-            for one in world.addresses(trace.token)
-        }
+        addresses = {one for trace in world.traces() for one in world.addresses(trace.token)}
         for address in addresses:
             answers = [client.get(address)]
             if address.count("/") == 4 and answers[0].status_code == 200:
@@ -152,7 +95,7 @@ def test_every_page_is_inert_for_everybody(world: _World, client: Client) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_refusals_repeat_nothing_that_runs(world: _World, client: Client) -> None:
+def test_refusals_repeat_nothing_that_runs(world: HostileStudy, client: Client) -> None:
     for person in world.people.values():
         client.force_login(person)
         fields = dict.fromkeys(
@@ -185,7 +128,7 @@ def test_refusals_repeat_nothing_that_runs(world: _World, client: Client) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_downloads_are_data(world: _World, client: Client) -> None:
+def test_downloads_are_data(world: HostileStudy, client: Client) -> None:
     extra = make_trace(world.settled.question)
     for number, text in enumerate(("=1+1", "+cmd", "-2", "@SUM(A1)", "\t=1", "\r=1")):
         make_label(extra, labeller=f"reader{number}", comment=text)
@@ -205,7 +148,7 @@ def test_downloads_are_data(world: _World, client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_api_answers_data_that_no_browser_takes_for_a_page(world: _World, client: Client) -> None:
+def test_the_api_answers_data_that_no_browser_takes_for_a_page(world: HostileStudy, client: Client) -> None:
     client.force_login(world.people["annotator"])
     answer = client.get(f"/api/v1/studies/{world.study.slug}/traces/{world.free.token}/")
     assert answer.status_code == 200

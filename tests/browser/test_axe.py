@@ -198,7 +198,9 @@ def left_out(scene: Scene) -> set[str]:
     """Return the routes of pages that the table of pages shows to somebody and the scene lacks."""
     table = json.loads(MATRIX.read_text(encoding="utf-8"))
     shown = {route for route, row in table.items() if route != "people" and "200" in row["GET"].split()}
-    looked_at = {resolve(path).route for paths in scene.values() for path in paths if "/no/" not in path}
+    looked_at = {
+        resolve(path.split("?")[0]).route for paths in scene.values() for path in paths if "/no/" not in path
+    }
     return {route for route in shown - looked_at if not route.endswith(NO_PAGES)}
 
 
