@@ -12,6 +12,7 @@ from annotation.services.drafts import DraftContent
 from annotation.services.labels import COMMENT_LENGTH
 from annotation.services.queue import HIGHEST
 from annotation.services.sharing import MOST_LABELS
+from annotation.services.training import MOST_ATTEMPTS
 
 RIGHT, WRONG = "right", "wrong"
 NONE, STEP = "none", "step"
@@ -125,6 +126,18 @@ class DraftForm(LabelForm):
             after=data["after"],
             started=data["started"] or 0,
         )
+
+
+class MarksForm(forms.Form):
+    """What the gate asks: the shares of right judgements in percent, and how often one may try."""
+
+    answer_mark = forms.IntegerField(
+        min_value=0, max_value=100, label="Right final answers to pass, in percent"
+    )
+    step_mark = forms.IntegerField(
+        min_value=0, max_value=100, label="Right first false steps to pass, in percent"
+    )
+    attempts = forms.IntegerField(min_value=1, max_value=MOST_ATTEMPTS, label="Attempts for each person")
 
 
 class QueueForm(forms.Form):

@@ -31,6 +31,7 @@ urlpatterns = [
     path("studies/<slug:slug>/pilot/", pilot.pilot_page, name="pilot"),
     path("studies/<slug:slug>/training/", training.training_page, name="training"),
     path("studies/<slug:slug>/training/items/", training.add_items, name="check_items_add"),
+    path("studies/<slug:slug>/training/marks/", training.change_marks, name="change_marks"),
     path("studies/<slug:slug>/training/gate/", training.gate, name="gate"),
     path("studies/<slug:slug>/training/gate/<slug:token>/", training.gate_item, name="gate_item"),
     path("studies/<slug:slug>/guideline/", guideline.guideline, name="guideline"),

@@ -103,6 +103,7 @@ PAGES = {
     "gate": "shown",
     "gate_item": "nothing",
     "check_items_add": "orders",
+    "change_marks": "orders",
     "expert_item": "nothing",
     "key_audit": "nothing",
     "change_rules": "orders",

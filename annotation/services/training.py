@@ -10,6 +10,8 @@ from core import audit
 from core.errors import Conflict, UserError
 from core.models import User
 
+MOST_ATTEMPTS = 100
+
 
 class GateNotPassed(UserError):
     """The person must pass the gate before they read."""
@@ -34,8 +36,8 @@ def set_plan(
     """
     if not (0 <= answer_mark <= 100 and 0 <= step_mark <= 100):
         raise UserError("a pass mark is a percentage, 0 to 100")
-    if not 1 <= attempts <= 100:
-        raise UserError("the gate may be tried 1 to 100 times")
+    if not 1 <= attempts <= MOST_ATTEMPTS:
+        raise UserError(f"the gate may be tried 1 to {MOST_ATTEMPTS} times")
     values = {"answer_mark": answer_mark, "step_mark": step_mark, "attempts": attempts}
     with transaction.atomic():
         plan = TrainingPlan.objects.filter(study=study).first()

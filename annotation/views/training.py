@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation import queries, training
 from annotation.access import roles_in, study_for, trace_for
-from annotation.forms import RIGHT, GateForm
+from annotation.forms import RIGHT, GateForm, MarksForm
 from annotation.imports.checks import take_checks
 from annotation.imports.reading import Source
 from annotation.models import CheckItem, GateAnswer, ReferenceAnswer, Role, Study
 from annotation.pages import ShownStep, shown_steps
-from annotation.services.training import InvalidGateAnswer, answer_gate
+from annotation.services.training import InvalidGateAnswer, answer_gate, set_plan
 from core.access import person_of
 from core.errors import BadRow, Conflict, ImportRefused, UserError
 
@@ -71,6 +71,19 @@ def add_items(request: HttpRequest, slug: str) -> HttpResponse:
     return _training_page(request, study, pasted=pasted, error=error, bad=bad, status=422)
 
 
+@require_POST
+def change_marks(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set what the gate asks from now on."""
+    person = person_of(request)
+    study = study_for(person, slug, Role.ADMINISTRATOR)
+    form = MarksForm(request.POST)
+    if not form.is_valid():
+        return _training_page(request, study, marks=form, status=422)
+    set_plan(study=study, actor=person, **form.cleaned_data)
+    messages.success(request, "These are the marks of the gate now; attempts that have ended keep theirs.")
+    return redirect("training", slug)
+
+
 def _training_page(
     request: HttpRequest,
     study: Study,
@@ -78,10 +91,12 @@ def _training_page(
     pasted: str = "",
     error: str = "",
     bad: Sequence[BadRow] = (),
+    marks: MarksForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     person = person_of(request)
     roles = roles_in(study, person)
+    plan = training.plan_of(study)
     overseer = bool(roles & {Role.LEAD, Role.ADMINISTRATOR})
     return render(
         request,
@@ -90,7 +105,9 @@ def _training_page(
             "study": study,
             "worked": [_shown(study, item) for item in training.items_of(study, CheckItem.Kind.WORKED)],
             "gate": training.gate_of(study, person) if Role.ANNOTATOR in roles else None,
-            "plan": training.plan_of(study),
+            "plan": plan,
+            "marks": marks
+            or MarksForm(initial={name: getattr(plan, name) for name in MarksForm.base_fields}),
             "overseer": overseer,
             "counts": training.item_counts(study) if overseer else {},
             "results": training.results_of(study) if overseer else [],

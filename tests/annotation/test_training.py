@@ -404,6 +404,34 @@ def test_an_administrator_pastes_items_and_all_are_taken_or_none(
     assert CheckItem.objects.get(kind="gate").first_error_step_min == 3
 
 
+def test_an_administrator_sets_the_marks_on_the_page(
+    client: Client, study: Study, ana: User, adam: User, olga: User
+) -> None:
+    page, order = (reverse(name, args=["optics"]) for name in ("training", "change_marks"))
+    fields = {"answer_mark": "90", "step_mark": "70", "attempts": "5"}
+    for person in (ana, adam):
+        client.force_login(person)
+        assert client.post(order, fields).status_code == 403
+        assert b"Marks of the gate" not in client.get(page).content
+    client.force_login(olga)
+    assert client.get(order).status_code == 405
+    for name, value in (("answer_mark", "101"), ("step_mark", "-1"), ("attempts", "0"), ("attempts", "")):
+        answer = client.post(order, {**fields, name: value})
+        assert answer.status_code == 422
+        assert list(answer.context["marks"].errors) == [name]
+        assert 'value="70"' in answer.content.decode() or name == "step_mark", "what was typed is still there"
+    assert not AuditEntry.objects.filter(action="training plan set").exists()
+    for _ in range(2):
+        assert "marks of the gate now" in client.post(order, fields, follow=True).content.decode()
+    plan = training.plan_of(study)
+    assert (plan.answer_mark, plan.step_mark, plan.attempts) == (90, 70, 5)
+    entry = AuditEntry.objects.get(action="training plan set")
+    assert (entry.actor, entry.payload) == (olga, {"answer_mark": 90, "step_mark": 70, "attempts": 5})
+    assert "90% of the final answers and 70% of the first false steps, in 5 attempts" in (
+        client.get(page).content.decode()
+    )
+
+
 def test_marks_are_percentages(study: Study) -> None:
     for values in ((101, 50, 1), (50, -1, 1), (50, 50, 0)):
         with pytest.raises(UserError):
