@@ -12,7 +12,10 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from tests.fuzz.names import NAMES
 
 LONGEST_INPUT = 4096
 ONE_INPUT_SECONDS = 10
@@ -59,15 +62,17 @@ def _run(target: str, seconds: int) -> None:
     atheris.Fuzz()
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fuzz the targets one after another; return 1 if anything was found."""
-    from tests.fuzz.names import NAMES
-
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("targets", nargs="*", choices=NAMES, help="all of them unless named")
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help=f"of {', '.join(NAMES)}; all of them unless named"
+    )
     parser.add_argument("--seconds", type=int, default=20, help="for each target")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
+    if unknown := set(asked.targets) - set(NAMES):
+        parser.error(f"no target named {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
     if asked.inside:
         _run(asked.targets[0], asked.seconds)
         return 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.__main__ import main
 from tests.fuzz.names import NAMES
 from tests.fuzz.targets import SEEDS, TARGETS
 
@@ -16,6 +18,22 @@ EXAMPLES = int(os.environ.get("FALSESTEP_FUZZ_EXAMPLES", "25"))
 
 def test_every_target_has_a_name_and_seeds() -> None:
     assert set(NAMES) == set(TARGETS) == set(SEEDS)
+
+
+def test_every_target_is_run_unless_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
+        ran.append(command[3])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert main([]) == 0
+    assert ran == list(NAMES)
+    assert main(["reply", "--seconds", "1"]) == 0
+    assert ran[len(NAMES) :] == ["reply"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["replies"])
 
 
 @st.composite
