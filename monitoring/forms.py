@@ -12,6 +12,7 @@ from annotation.models import Study
 from monitoring import offline
 from monitoring.engine.options import MOST_INVALID_RETRIES, PROVIDER_BATCHES, REQUESTS, BatchOptions
 from monitoring.models import Condition, Monitor
+from monitoring.report.series_more import SHOWN
 from monitoring.services import MonitorSettings
 
 
@@ -79,7 +80,7 @@ class BatchForm(forms.Form):
 
     monitors = forms.MultipleChoiceField(error_messages={"required": "Choose at least one monitor."})
     conditions = forms.MultipleChoiceField(
-        choices=[(condition.value, condition.value) for condition in Condition],
+        choices=[(condition.value, f"{condition.value}: {SHOWN[condition]}") for condition in Condition],
         error_messages={"required": "Choose at least one condition."},
     )
     standard = forms.TypedChoiceField(coerce=int)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.shortcuts import resolve_url
 from django.test import Client
+from django.urls import resolve, reverse
 from django.utils import timezone
 
 from annotation.models import Role, Study
@@ -124,6 +126,42 @@ def test_every_page_answers_every_person_as_the_table_says(study: Study, clients
     expected.pop("people")
     assert sorted(found) == sorted(expected), "a page is not in the table, or the table has one too many"
     assert {route: row for route, row in found.items() if row != expected[route]} == {}
+
+
+# Pages that no link leads to: an order or an htmx element does, a machine or a mistake, or there is none in this study.
+UNLINKED = {
+    "healthz",
+    "accounts/login/",
+    "accounts/confirm/",
+    "guides/",
+    "studies/<slug:slug>/traces/<slug:token>/",
+    "studies/<slug:slug>/batches/<int:number>/progress/",
+    "studies/<slug:slug>/guideline/<int:version>/",
+    "studies/<slug:slug>/standards/<int:version>/diff/<int:other>/",
+    "studies/<slug:slug>/report/<int:version>/beside/<int:other>/",
+}
+
+
+@pytest.mark.parametrize("person", ["annotator", "lead", "administrator"])
+def test_links_lead_to_every_page_and_to_no_refusal(clients: dict[str, Client], person: str) -> None:
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    place = PEOPLE.index(person)
+    readable = {route for route in set(table) - {"people"} if table[route]["GET"].split()[place] == "200"}
+    refused, seen, waiting = [], {""}, ["/"]
+    while waiting:
+        answer = clients[person].get(waiting.pop(0), follow=True)
+        seen.add(resolve(answer.request["PATH_INFO"]).route)
+        if answer.status_code != 200:
+            refused.append((answer.request["PATH_INFO"], answer.status_code))
+        if answer.streaming or "text/html" not in answer["Content-Type"]:
+            continue
+        for address in re.findall(r'<a [^>]*?href="(/[^"#?]*)', answer.content.decode()):
+            if (route := resolve(address).route) not in seen:
+                seen.add(route)
+                waiting.append(address)
+    # What monitors said stays closed to a lead while disputes are open.
+    assert refused == ([(reverse("study_graders_latest", args=["optics"]), 403)] if person == "lead" else [])
+    assert readable - seen <= UNLINKED
 
 
 def test_the_table_opens_nothing_to_strangers() -> None:

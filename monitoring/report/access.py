@@ -44,5 +44,5 @@ def study_of_traces(person: User, slug: str) -> Study:
     """Return the study to those who may see verdicts, labels and generators trace by trace."""
     study = study_of_report(person, slug)
     if is_blind(person, study):
-        raise PermissionDenied("Traces are listed when no dispute is open.")
+        raise PermissionDenied("traces are listed when no dispute is open")
     return study

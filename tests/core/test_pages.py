@@ -8,8 +8,10 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 from django.urls import reverse
 
+from annotation.models import Study
 from core.finders import PackageFontFinder
 from core.models import User
+from tests.adjudication.build import make_dispute
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +54,18 @@ def test_a_missing_page_speaks_plainly(client: Client, ana: User) -> None:
     response = client.get("/nowhere/")
     assert response.status_code == 404
     assert "There is nothing here" in response.content.decode()
+
+
+def test_a_closed_page_says_why(client: Client, study: Study, ana: User, adam: User) -> None:
+    client.force_login(ana)
+    refused = client.get(reverse("people", args=[study.slug]))
+    assert refused.status_code == 403
+    assert "This page belongs to another role in the study." in refused.content.decode()
+    make_dispute(study)
+    client.force_login(adam)
+    refused = client.get(reverse("study_graders_latest", args=[study.slug]))
+    assert refused.status_code == 403
+    assert "What monitors said stays closed to a lead while disputes are open." in refused.content.decode()
 
 
 def test_a_failure_has_a_page_that_needs_nothing(client: Client, ana: User) -> None:
