@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from core import logs, metrics
 
 HEADER = "X-Request-ID"
-QUIET = {"healthz", "metrics"}  # asked every few seconds by machines
+QUIET = {"metrics"}  # asked every few seconds by machines
 logger = logging.getLogger("falsestep.request")
 
 

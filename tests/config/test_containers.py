@@ -15,7 +15,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 SERVICE_KEYS = {
     "build", "image", "restart", "read_only", "tmpfs", "security_opt", "cap_drop", "volumes", "environment",
-    "command", "healthcheck", "depends_on", "ports", "stop_grace_period",
+    "command", "healthcheck", "depends_on", "ports", "stop_grace_period", "env_file",
 }  # fmt: skip
 HEALTH_KEYS = {"test", "interval", "timeout", "retries", "start_period", "disable"}
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
@@ -79,6 +79,13 @@ def test_our_containers_run_without_rights(compose: dict[str, Any]) -> None:
 def test_the_broker_never_forgets(compose: dict[str, Any]) -> None:
     command = compose["services"]["redis"]["command"]
     assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
+
+
+def test_keys_of_models_reach_the_workers_alone_and_no_image(compose: dict[str, Any]) -> None:
+    files = {name: one["env_file"] for name, one in compose["services"].items() if "env_file" in one}
+    assert files == {"worker": [{"path": "providers.env", "required": False}]}
+    for name in (".dockerignore", ".gitignore"):
+        assert {".env", "providers.env"} <= set((ROOT / name).read_text(encoding="utf-8").split())
 
 
 def test_no_secret_has_a_default(compose: dict[str, Any]) -> None:

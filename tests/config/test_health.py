@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
@@ -25,3 +27,11 @@ def test_it_says_503_when_the_database_is_gone(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.django_db
 def test_it_refuses_to_be_written_to() -> None:
     assert Client().post("/healthz").status_code == 405
+
+
+@pytest.mark.django_db
+def test_it_answers_by_number_without_tls_whatever_the_site_is_called(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT, settings.ALLOWED_HOSTS = True, ["falsestep.example"]
+    assert Client().get("/healthz", headers={"host": "127.0.0.1:8000"}).status_code == 200
+    assert Client().get("/accounts/login/", headers={"host": "127.0.0.1:8000"}).status_code == 400
+    assert Client().get("/accounts/login/", headers={"host": "falsestep.example"}).status_code == 301
