@@ -332,6 +332,12 @@ function go(to, { focus = true } = {}) {
   if (!steps.length) return;
   current = Math.max(0, Math.min(steps.length - 1, to));
   if (focus) steps[current].focus({ preventScroll: true });
+  bring();
+  // Steps of a long solution get their height when they come near.
+  requestAnimationFrame(bring);
+}
+
+function bring() {
   const question = document.querySelector(".question");
   const covered = question && getComputedStyle(question).position === "sticky" ? question.offsetHeight : 0;
   const box = steps[current].getBoundingClientRect();
@@ -444,5 +450,9 @@ forgetSubmitted();
 restore();
 if (location.hash.startsWith("#step-")) {
   const index = steps.findIndex((item) => `#${item.id}` === location.hash);
-  if (index >= 0) go(index);
+  if (index >= 0) {
+    go(index);
+    // The browser's own jump, which knows nothing of what covers the top, comes when everything is loaded.
+    addEventListener("load", () => requestAnimationFrame(() => { if (current === index) go(index); }));
+  }
 }

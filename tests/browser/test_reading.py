@@ -126,6 +126,17 @@ def test_a_deep_link_opens_at_its_step(open_page: Open, trace: Trace, ana: User)
     assert page.locator("#step-9 .step-number").get_attribute("href") == "#step-9"
 
 
+def test_a_deep_link_opens_below_a_question_that_covers_much(
+    open_page: Open, study: Study, ana: User
+) -> None:
+    question = make_question(study, statement="A ball falls, and falls, and is still falling. " * 20)
+    long = make_trace(question, n_steps=60)
+    page = open_page(ana, path=f"{address(long)}#step-40")
+    expect(page.locator("#step-40")).to_be_focused()
+    page.wait_for_timeout(100)  # for two frames after loading, in which it may still move
+    assert in_view(page, "#step-40")
+
+
 def test_one_bad_formula_shows_its_source_and_nothing_else_breaks(desk: Page) -> None:
     expect(desk.locator("#step-7 code.formula-error")).to_have_text(r"$\foo{x}$")
     expect(desk.locator("#step-7 math")).to_have_count(1)
