@@ -109,18 +109,19 @@ def import_traces(
     format: str = formats.AUTO,
     review: str | None = None,
     pilot: bool = False,
+    name: str = "",
     dry_run: bool = False,
     actor: User | None = None,
 ) -> TracesReport:
     """Import a file of questions with traces, all of it or nothing.
 
     `review` is a file of HLE questions to leave out or to exclude, with reasons. A study that does not exist
-    is made, as a pilot with `pilot`. Raises UserError for a file that cannot be read and ImportRefused for
-    bad rows; a dry run writes nothing and lists bad rows in the report instead.
+    is made, as a pilot with `pilot` and by the `name` that people see. Raises UserError for a file that cannot
+    be read and ImportRefused for bad rows; a dry run writes nothing and lists bad rows in the report instead.
     """
     with Source(path) as source, bulk.uncollected(), transaction.atomic():
         report = TracesReport(source.name, study_slug, formats.resolve(source, format), dry_run)
-        study, report.study_made = study_for_import(slug=study_slug, actor=actor, pilot=pilot)
+        study, report.study_made = study_for_import(slug=study_slug, actor=actor, pilot=pilot, name=name)
         bulk.check_references_at_once()
         records = _records(source, report, review)
         chunk = list(islice(records, CHUNK))

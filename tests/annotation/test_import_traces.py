@@ -294,3 +294,16 @@ def test_a_study_that_another_import_made_meanwhile_is_taken(study: Study) -> No
     looked_too_early = mock.patch.object(QuerySet, "first", return_value=None)
     with looked_too_early:
         assert study_for_import(slug=study.slug, actor=None) == (study, False)
+
+
+def test_a_study_is_made_by_the_name_that_people_see(tmp_path: Path) -> None:
+    path = str(write_lines(tmp_path / "q.jsonl", question_row("q1")))
+    call_command("import_traces", path, study="optics", name="Optics  in spring")
+    call_command("import_traces", path, study="plain")
+    assert dict(Study.objects.values_list("slug", "name")) == {"optics": "Optics in spring", "plain": "plain"}
+    call_command("import_traces", path, study="optics", name="Optics in spring")
+    with pytest.raises(CommandError, match='here already, by the name "Optics in spring"'):
+        call_command("import_traces", path, study="optics", name="Another")
+    for name in ("x" * 201, "a\0b"):
+        with pytest.raises(CommandError, match="at most 200 characters"):
+            call_command("import_traces", path, study="new", name=name)

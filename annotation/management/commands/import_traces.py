@@ -18,6 +18,9 @@ class Command(FalsestepCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="JSON Lines, one JSON array, or HLE's Parquet")
         parser.add_argument("--study", required=True, help="slug of the study; it is made if there is none")
+        parser.add_argument(
+            "--name", default="", help="what people see a study that is made by; its slug if not given"
+        )
         parser.add_argument("--format", choices=formats.NAMES, default=formats.AUTO)
         parser.add_argument("--pilot", action="store_true", help="a study that is made is a pilot")
         parser.add_argument(
@@ -33,6 +36,7 @@ class Command(FalsestepCommand):
             format=options["format"],
             review=options["review"],
             pilot=options["pilot"],
+            name=options["name"],
             dry_run=options["dry_run"],
         )
         if options["json"] != "-":
