@@ -1,4 +1,4 @@
-"""No page has a serious accessibility violation that axe-core finds: by role, its colours light and dark."""
+"""No page has a serious accessibility violation that axe-core finds, by role, light and dark; each fits a telephone."""
 
 from __future__ import annotations
 
@@ -167,7 +167,9 @@ def scene(study: Study, ana: User, adam: User, olga: User) -> Scene:
     }
 
 
-def test_axe_finds_no_serious_violation(scene: Scene, chromium: Browser, live_server: Any) -> None:
+def test_axe_finds_no_serious_violation_and_no_page_is_too_wide(
+    scene: Scene, chromium: Browser, live_server: Any
+) -> None:
     """Each page once by all rules; what the other scheme can change is the contrast, and then as it is printed.
 
     One test for all people: the study takes its time, and is the same for everybody. A page comes in the scheme
@@ -188,6 +190,7 @@ def test_axe_finds_no_serious_violation(scene: Scene, chromium: Browser, live_se
             page.emulate_media(color_scheme=other)
             found += [f"{path} {other}: {line}" for line in violations(page, ["color-contrast"])]
             found += [f"{path} printed: {line}" for line in unprintable(page)]
+            found += too_wide(page, path)
             scheme, other = other, scheme
         context.close()
     assert sorted(unexpected.values()) == [403, 404], unexpected
@@ -219,6 +222,14 @@ def signed_in(chromium: Browser, url: str, person: str) -> BrowserContext:
         client.force_login(User.objects.get(username=person))
         context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": url}])
     return context
+
+
+def too_wide(page: Page, path: str) -> list[str]:
+    """Return what is wider than a telephone of 400 px; the window is as it was afterwards."""
+    page.set_viewport_size({"width": 400, "height": 860})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 860})
+    return [f"{path}: {width} px wide at 400"] if width > 400 else []
 
 
 def violations(page: Page, rules: list[str] | None = None) -> list[str]:

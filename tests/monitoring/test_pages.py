@@ -17,7 +17,7 @@ from core.models import AuditEntry, User
 from monitoring import queries, words
 from monitoring.engine import identity
 from monitoring.engine.worker import drive
-from monitoring.models import Batch, Call, Monitor, Run, Verdict
+from monitoring.models import Batch, Call, Condition, Monitor, Run, Verdict
 from tests.monitoring.build import make_batch, make_model, make_scripted, make_small_standard
 
 PAGES = ["monitors", "batches", "batch_new", "batch", "batch_progress"]
@@ -208,6 +208,14 @@ def test_a_launch_from_the_page_runs_and_the_page_tells_of_it(
 
 
 @pytest.mark.django_db
+def test_a_run_without_a_call_is_not_said_to_be_waiting(client: Client, study: Study, olga: User) -> None:
+    oracle = Monitor.objects.create(study=study, slug="oracle", provider="oracle")
+    batch = make_batch(make_small_standard(study), [oracle], conditions=[Condition.BLIND, Condition.STEP])
+    client.force_login(olga)
+    page = client.get(reverse("batch", args=[study.slug, batch.number])).content.decode()
+    assert (page.count("nothing yet"), page.count("no calls")) == (1, 1)
+
+
 def test_pause_resume_and_cancel_are_verbs_that_can_be_repeated(
     client: Client, study: Study, batch: Batch, olga: User
 ) -> None:
