@@ -221,7 +221,7 @@ def test_every_ruling_can_be_entered(
 def test_the_key_and_the_consulted_are_entered_with_the_ruling(lead: Client, dispute: Dispute) -> None:
     fields = {
         "corrected_answer": "43",
-        "correction_reason": "a factor was dropped",
+        "correction_reason": "a factor $\\hbar$ was dropped",
         "consulted_who_1": "a colleague",
         "consulted_why_1": "units",
         "consulted_who_3": "model-x",
@@ -231,7 +231,9 @@ def test_the_key_and_the_consulted_are_entered_with_the_ruling(lead: Client, dis
     assert decision.corrected_answer is not None
     assert [entry.who for entry in decision.consultations.order_by("pk")] == ["a colleague", "model-x"]
     page = lead.get(_address("dispute", dispute)).content.decode()
-    assert "a factor was dropped" in page
+    # In the question's card and in the ruling, its formula set as everywhere.
+    assert len(re.findall(r"a factor (<span[^>]*>)?<math\b", page)) == 2
+    assert r"$\hbar$" not in page
     assert "model-x" in page
 
 
