@@ -182,7 +182,9 @@ class Template:
 
     @property
     def kept(self) -> str:
-        """What to copy: the path of a file on SQLite, the name of a database on PostgreSQL."""
+        """What to copy: the path of a file on SQLite, the name of a database on PostgreSQL; "" if there is none."""
+        if not self._path.exists():
+            return ""
         return self._path.read_text() if connection.vendor == "postgresql" else str(self._path)
 
     def drop(self) -> None:
@@ -208,7 +210,7 @@ def django_db_setup(_template: Template, django_db_setup: None, django_db_blocke
 def migrated(_template: Template, django_db_setup: None) -> str:
     """A migrated database for whole installations to copy: a file on SQLite, a name on PostgreSQL.
 
-    Some test of the run must want a database (`django_db`): there is none otherwise.
+    Empty if no test of the run wants a database (`django_db`).
     """
     return _template.kept
 
