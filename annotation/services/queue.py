@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -30,6 +32,7 @@ HOLD = 90  # minutes for which a claimed trace is kept for a person; renewed whi
 BLOCK = 40  # candidates looked at together: the person's order is shuffled within a block
 RECENT = 50  # questions looked at for what is left of them, where questions are kept together
 HIGHEST = 9  # of priorities
+TRIES = 5  # at a claim, where others have locked all that is open
 LAST = "~"  # stands after every token
 
 _ROW = statements.Columns(TraceProgress)
@@ -60,6 +63,10 @@ class InvalidSkip(UserError):
     """A skip without its reason."""
 
 
+class _PassedOver(Exception):
+    """Another transaction has a candidate locked, and may leave it open."""
+
+
 def claim_next(*, study: Study, person: User) -> Trace | None:
     """Return the trace that the person should read next and hold it for them, None when none is open to them.
 
@@ -71,7 +78,17 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
     A new hold is answered before it is on PostgreSQL's disk, unless the claim is part of a larger transaction: a
     server that fails in that moment forgets it as a whole, and the trace may be handed out once more.
     """
-    alone = not connection.in_atomic_block
+    for _ in range(TRIES):
+        try:
+            return _claim_best(study, person)
+        except _PassedOver:
+            time.sleep(random.uniform(0.005, 0.02))  # noqa: S311 - so that those who met do not meet again
+    return None
+
+
+def _claim_best(study: Study, person: User) -> Trace | None:
+    """Claim once; raise _PassedOver if there was nothing but what others were just claiming."""
+    alone, passed_over = not connection.in_atomic_block, False
     with transaction.atomic():
         stand = queries.standing(study, person)
         if not stand.may_read or stand.paused:
@@ -86,11 +103,17 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
         # A candidate that another transaction has locked is passed over at once; one that it has filled meanwhile
         # fails the second look.
         for row in _candidates(study, person, stand):
-            trace = _claim(study, person, row, alone=alone)
+            try:
+                trace = _claim(study, person, row, alone=alone)
+            except _PassedOver:
+                passed_over = True
+                continue
             if trace is not None:
                 if study.sharing != Study.Sharing.FREE:
                     Assignment.objects.get_or_create(question_id=trace.question_id, person=person)
                 return trace
+    if passed_over:
+        raise _PassedOver
     return None
 
 
@@ -132,7 +155,10 @@ def renew_hold(*, trace: Trace, person: User) -> datetime | None:
         if any(row.pk == trace.pk for row in queries.hidden_items(trace.study, person)):
             return hold_trace(trace, person)  # whoever else has judged a hidden check item
         row = queries.open_to(trace.study, person).filter(trace=trace).first()
-        return until if row is not None and _claim(trace.study, person, row) is not None else None
+        try:
+            return until if row is not None and _claim(trace.study, person, row) is not None else None
+        except _PassedOver:
+            return None
 
 
 def hold_trace(trace: Trace, person: User) -> datetime:
@@ -271,13 +297,17 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
 
 
 def _claim(study: Study, person: User, row: TraceProgress, *, alone: bool = False) -> Trace | None:
-    """Lock a candidate, look again whether others have filled it, and hold it; None if so, or if somebody has it."""
+    """Lock a candidate, look again whether others have filled it, and hold it; None if so.
+
+    Raise _PassedOver if another transaction has it, or its question, locked.
+    """
     if statements.row(_lock_statement(), {"trace": row.pk}) is None:
-        return None
-    if study.sharing == Study.Sharing.TOGETHER and not (
-        _lock_question(row.question_id) and queries.open_to(study, person).filter(pk=row.pk).exists()
-    ):
-        return None
+        raise _PassedOver
+    if study.sharing == Study.Sharing.TOGETHER:
+        if not _lock_question(row.question_id):
+            raise _PassedOver
+        if not queries.open_to(study, person).filter(pk=row.pk).exists():
+            return None
     # Only other people's labels and holds can have come since; what the person did is theirs to know. A statement
     # of its own: it must see what was there when the lock was had.
     now = timezone.now()

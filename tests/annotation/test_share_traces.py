@@ -409,6 +409,26 @@ def test_the_page_of_a_trace_renews_its_hold(client: Client, study: Study, ana: 
 # ---- all at once ----------------------------------------------------------------------------------------------
 
 
+def test_what_others_have_locked_for_a_moment_is_tried_again(
+    study: Study, ana: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_traces(study, 1)
+    rule(study, overlap=1, sharing="together")
+    lock, asked = queue._lock_question, []
+
+    def busy_at_first(question: int) -> bool:
+        asked.append(question)
+        return len(asked) > 2 and lock(question)
+
+    monkeypatch.setattr(queue, "_lock_question", busy_at_first)
+    assert claim_next(study=study, person=ana) is not None
+    assert len(asked) == 3
+    make_traces(study, 1)
+    monkeypatch.setattr(queue, "_lock_question", lambda question: False)
+    other = make_person(study=study, roles=[Role.ANNOTATOR])
+    assert claim_next(study=study, person=other) is None
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("sharing_rule", ["free", "together"])
 def test_fifteen_people_read_at_once_without_loss(study: Study, sharing_rule: str) -> None:
