@@ -56,7 +56,6 @@ WHERE p.trace_id = %(trace)s AND p.wanted > p.labels + (SELECT COUNT(*) FROM ann
 ON CONFLICT (trace_id, person_id) DO UPDATE SET expires_at = excluded.expires_at
 RETURNING id
 """
-_DO_NOT_WAIT = "SELECT set_config('synchronous_commit', 'off', true)"
 
 
 class InvalidSkip(UserError):
@@ -74,9 +73,6 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
 
     What they hold already comes first, so that a restart resumes it. Traces that have, or are about to have,
     the labels wanted are left out, as are those that the person labelled or skipped. Who is paused gets none.
-
-    A new hold is answered before it is on PostgreSQL's disk, unless the claim is part of a larger transaction: a
-    server that fails in that moment forgets it as a whole, and the trace may be handed out once more.
     """
     for _ in range(TRIES):
         try:
@@ -88,7 +84,7 @@ def claim_next(*, study: Study, person: User) -> Trace | None:
 
 def _claim_best(study: Study, person: User) -> Trace | None:
     """Claim once; raise _PassedOver if there was nothing but what others were just claiming."""
-    alone, passed_over = not connection.in_atomic_block, False
+    passed_over = False
     with transaction.atomic():
         stand = queries.standing(study, person)
         if not stand.may_read or stand.paused:
@@ -104,7 +100,7 @@ def _claim_best(study: Study, person: User) -> Trace | None:
         # fails the second look.
         for row in _candidates(study, person, stand):
             try:
-                trace = _claim(study, person, row, alone=alone)
+                trace = _claim(study, person, row)
             except _PassedOver:
                 passed_over = True
                 continue
@@ -296,7 +292,7 @@ def _next_block(study: Study, rows: QuerySet[TraceProgress], start: str, key: st
         level, priority, wrapped, after = level - 1, -1, False, ""
 
 
-def _claim(study: Study, person: User, row: TraceProgress, *, alone: bool = False) -> Trace | None:
+def _claim(study: Study, person: User, row: TraceProgress) -> Trace | None:
     """Lock a candidate, look again whether others have filled it, and hold it; None if so.
 
     Raise _PassedOver if another transaction has it, or its question, locked.
@@ -312,10 +308,7 @@ def _claim(study: Study, person: User, row: TraceProgress, *, alone: bool = Fals
     # of its own: it must see what was there when the lock was had.
     now = timezone.now()
     values = {"trace": row.pk, "person": person.pk, "now": now, "until": now + timedelta(minutes=HOLD)}
-    asked = [(_HOLD_IF_OPEN, values)]
-    if alone and connection.vendor == "postgresql":
-        asked.insert(0, (_DO_NOT_WAIT, {}))
-    if not statements.together(*asked)[-1]:
+    if statements.row(_HOLD_IF_OPEN, values) is None:
         return None
     trace = _HANDED.build([row.pk, row.token, study.pk, row.question_id])
     trace.study = study

@@ -13,7 +13,6 @@ from annotation import masking, queries
 from annotation.models import Question, Reservation, Role, Skip, Study, Trace
 from annotation.services.labels import submit_label
 from annotation.services.queue import InvalidSkip, claim_next, skip_trace
-from core import statements
 from core.models import AuditEntry, User
 from tests.annotation.build import make_traces
 from tests.build import make_label, make_person, make_question, make_trace
@@ -169,20 +168,6 @@ def test_simultaneous_claims_give_different_traces(study: Study) -> None:
         thread.join(timeout=60)
     assert len(found) == 6
     assert len(set(found) - {"none"}) == 6
-
-
-@pytest.mark.django_db(transaction=True)
-def test_only_a_claim_of_its_own_is_answered_before_it_is_on_disk(study: Study, ana: User) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has no such setting; runs on PostgreSQL")
-    other = make_person(study=study, roles=[Role.ANNOTATOR])
-    make_traces(study, 2)
-    before = statements.row("SHOW synchronous_commit", {})
-    assert claim_next(study=study, person=ana) is not None
-    assert statements.row("SHOW synchronous_commit", {}) == before
-    with transaction.atomic():
-        assert claim_next(study=study, person=other) is not None
-        assert statements.row("SHOW synchronous_commit", {}) == before
 
 
 @pytest.mark.parametrize("reasons", [[""], ["a", "b"]])
