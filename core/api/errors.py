@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.signals import got_request_exception
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
@@ -31,6 +32,7 @@ CODES = {
     422: "refused",
     429: "throttled",
     500: "server_error",
+    503: "unavailable",
 }
 
 
@@ -107,6 +109,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     request = context["request"]
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
     got_request_exception.send(sender=None, request=request)
+    if isinstance(error, OperationalError | InterfaceError):
+        away = body(503, "the database cannot be reached: send the same request again in a moment")
+        return Response(away, status=503, headers={"Retry-After": "5"})
     return Response(body(500, "the server failed; the failure is logged"), status=500)
 
 

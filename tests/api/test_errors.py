@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client, override_settings
 
 from annotation.models import Study
@@ -125,6 +126,21 @@ def test_a_failure_of_ours_is_500_tells_nothing_and_is_logged(
     program.client.raise_request_exception = True
     with pytest.raises(ZeroDivisionError):
         program.put(label, {"final_correct": True, "first_error_step": None})
+
+
+def test_while_the_database_is_away_it_is_503_and_says_when_to_try_again(
+    ana: User, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: Any) -> None:
+        raise OperationalError("the database system is starting up")
+
+    monkeypatch.setattr("annotation.api.views.submit_label", fail)
+    program = Program(ana)
+    program.client.raise_request_exception = False
+    answer = program.put(label, {"final_correct": True, "first_error_step": None})
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "unavailable")
+    assert answer.headers["Retry-After"] == "5"
+    assert b"starting up" not in answer.content
 
 
 def test_a_domain_error_is_422_with_its_words(ana: User, label: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -354,7 +354,7 @@ def rows(path: Path) -> list[dict]:
 
 @pytest.mark.shared
 def test_it_finds_what_people_marked_and_what_they_overlooked(shared: Path) -> None:
-    """Source: BIG-Bench Mistake, multistep arithmetic, 300 traces; limits of issue 2, item 6."""
+    """Source: BIG-Bench Mistake, multistep arithmetic, 300 traces, and the limits that `rules` must keep on them."""
     traces = rows(shared / "cases/bigbench_mistake_multistep_arithmetic.jsonl")
     found = [(trace, check_trace(trace["steps"])) for trace in traces]
     wrong = [(trace["mistake_index"] + 1, f) for trace, f in found if trace["mistake_index"] is not None]
