@@ -18,9 +18,8 @@ from psycopg import Connection, OperationalError, errors, pq
 from psycopg.adapt import PyFormat, Transformer
 
 _NAME = re.compile(r"%\((\w+)\)s")
-_UNTRIED = (
-    10.0  # seconds after which silence proves nothing: what lies between may have forgotten the connection
-)
+# Seconds after which silence proves nothing: what lies between may have forgotten the connection.
+_UNTRIED = 10.0
 _FAILED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE, pq.ExecStatus.PIPELINE_ABORTED)
 
 Asked = tuple[str, Mapping[str, Any]]

@@ -176,19 +176,15 @@ def comparison_tables(
                     (
                         words(row.title),
                         words(row.who),
-                        figure(
-                            row.before,
-                            row.name,
-                            ci=_ci(row),
-                            signed=row.name == "estimate",
-                            link=lead(0, row.link),
-                        ),
-                        figure(
-                            row.after,
-                            row.name,
-                            ci=_ci(row),
-                            signed=row.name == "estimate",
-                            link=lead(1, row.link),
+                        *(
+                            figure(
+                                said,
+                                row.name,
+                                ci=_ci(row),
+                                signed=row.name == "estimate",
+                                link=lead(side, row.link),
+                            )
+                            for side, said in enumerate((row.before, row.after))
                         ),
                         figure(
                             {"change": row.change, "change_reason": "undefined under one"},
